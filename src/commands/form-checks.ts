@@ -7,7 +7,7 @@ import { pause } from "../kernel/pause.ts";
 import { fieldErrors, pointer } from "../kernel/validation.ts";
 import type { CommandInput, Entry, FieldSpec, OptionSpec, SourceSpec } from "./entry.ts";
 import { textIn } from "./input.ts";
-import { withTimes } from "./time-options.ts";
+import { unreadTimes, withTimes } from "./time-options.ts";
 import type { VerbInput, Verbs } from "./verbs.ts";
 
 type Values = CommandInput["values"];
@@ -56,7 +56,18 @@ export async function checkBeforeForm(entry: Entry, typed: CommandInput, call: C
   requireSome(entry, bare, call, verbs);
   const located = locate === undefined ? {} : await besideForm(form, () => locate(filled, call, verbs));
   // Which route it is can depend on the form.
-  if (operationFor === undefined) await requireSound(entry, [bare, filled].map((one) => joined(one, located)), call, verbs);
+  if (operationFor === undefined) {
+    const [before, after] = [joined(bare, located), joined(filled, located)];
+    const errors = await errorsOf(async () => {
+      const input = entry.input(after, call);
+      verbs.check(entry.operation, call, input);
+      await entry.checks?.(input, call, verbs);
+    });
+    const ofForm = changedPaths(inputOf(entry, before, call), inputOf(entry, after, call));
+    const unread = unreadTimes(entry, bare, clock.now());
+    const others = errors.filter(({ pointer: at }) => ![...ofForm, ...unread.map((one) => one.pointer)].some((path) => isAbout(at, path)));
+    if (unread.length + others.length > 0) throw validationProblem([...unread, ...others]);
+  }
   for (const { name, completes = "" } of options) {
     const [value, find] = [textIn(given, name), sources[completes]?.find];
     if (value !== undefined && find !== undefined && (await find(value.trim(), call, verbs)) === undefined) throw recordNotFound();
@@ -89,19 +100,6 @@ function requireSome(entry: Entry, bare: CommandInput, call: Call, verbs: Verbs)
     }
   }
   if (denials[0] !== undefined && denials.length === possible.length) throw denials[0];
-}
-
-/** @param inputs without the fields of the form, and with all of them filled in */
-async function requireSound(entry: Entry, [bare, filled]: readonly CommandInput[], call: Call, verbs: Verbs): Promise<void> {
-  if (bare === undefined || filled === undefined) return;
-  const errors = await errorsOf(async () => {
-    const input = entry.input(filled, call);
-    verbs.check(entry.operation, call, input);
-    await entry.checks?.(input, call, verbs);
-  });
-  const ofForm = changedPaths(inputOf(entry, bare, call), inputOf(entry, filled, call));
-  const others = errors.filter((error) => !ofForm.some((path) => isAbout(error.pointer, path)));
-  if (others.length > 0) throw validationProblem(others);
 }
 
 /** What a look-up finds; a refusal that is about a field of the form has to wait until that is filled in. */

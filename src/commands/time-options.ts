@@ -1,9 +1,21 @@
 import type { Choice } from "../discord/command.ts";
+import type { FieldError } from "../kernel/errors.ts";
 import { parseDuration } from "../kernel/fields.ts";
 import type { CommandInput, Entry, TimeSpec } from "./entry.ts";
 import { minuteOf } from "./sources.ts";
 import type { Translate } from "./texts.ts";
-import { isPermanent, lengthOf, type LengthParts, momentOf, partsOf, permanent, permanentWords, type Unit, unitNames, units } from "./typed-times.ts";
+import {
+  isPermanent,
+  lengthOf,
+  type LengthParts,
+  momentOf,
+  partsOf,
+  permanent,
+  permanentWords,
+  type Unit,
+  unitNames,
+  units,
+} from "./typed-times.ts";
 
 /** What was given, with lengths and times as the HTTP API takes them. What is none stays as it was typed, for the route to refuse. */
 export function withTimes({ options = [], form = [] }: Pick<Entry, "options" | "form">, given: CommandInput, now: Date): CommandInput {
@@ -14,6 +26,23 @@ export function withTimes({ options = [], form = [] }: Pick<Entry, "options" | "
   }
   return { ...given, values };
 }
+
+/** What was given and is none of the lengths or times that its option takes. */
+export function unreadTimes({ options = [] }: Pick<Entry, "options">, given: CommandInput, now: Date): FieldError[] {
+  return options.flatMap(({ name, time }): FieldError[] => {
+    const typed = given.values[name];
+    if (time === undefined || typeof typed !== "string" || timeIn(time, typed, now) !== undefined || time.accepts?.(typed) === true)
+      return [];
+    return [{ pointer: `/${name.replaceAll("-", "_")}`, in: "body", code: "invalid_value", detail: unread[time.kind] }];
+  });
+}
+
+const unread = {
+  length: "Write a length of time, such as 2 weeks, 1h30m or 30d.",
+  end: "Write a length of time or a date, such as 2 weeks, 30d or 2027-01-31.",
+  time: "Write a date or a time, such as 2027-01-31, 2027-01-31 18:00 or in 2 days.",
+  past: "Write a date or a time, such as 2026-01-31, 2026-01-31 18:00 or 2 days ago.",
+} as const satisfies Record<TimeSpec["kind"], string>;
 
 function timeIn({ kind, canBePermanent }: TimeSpec, typed: string, now: Date): string | undefined {
   if (canBePermanent === true && isPermanent(typed)) return permanent;
@@ -64,7 +93,8 @@ function lengthsFor(text: string): LengthParts[] {
   if (text === "") return usual.map((one) => new Map([one]));
   const whole = partsOf(text.replace(/^(?:in|vor) | ago$/gi, ""));
   const [, count, start = ""] = halfTyped.exec(text) ?? [];
-  const fitting = start === "" ? usualUnits : unitNames.filter((unit) => units[unit].words.some((word) => word.startsWith(start.toLowerCase())));
+  const fitting =
+    start === "" ? usualUnits : unitNames.filter((unit) => units[unit].words.some((word) => word.startsWith(start.toLowerCase())));
   const guessed = count === undefined ? [] : fitting.map((unit) => new Map([[unit, Number(count)]]));
   return [...(whole === undefined ? [] : [whole]), ...guessed];
 }
@@ -86,7 +116,8 @@ function dateFor({ kind }: TimeSpec, text: string, now: Date): Choice[] {
   return at === undefined ? [] : [{ name: minuteOf(at), value: at }];
 }
 
-const relative = (t: Translate, numeric: "auto" | "always"): Intl.RelativeTimeFormat => new Intl.RelativeTimeFormat(t("language"), { numeric });
+const relative = (t: Translate, numeric: "auto" | "always"): Intl.RelativeTimeFormat =>
+  new Intl.RelativeTimeFormat(t("language"), { numeric });
 
 function partsText(parts: LengthParts, t: Translate): string {
   const language = t("language");

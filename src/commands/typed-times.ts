@@ -117,7 +117,8 @@ export function momentOf(text: string, now: Date, isAhead: boolean): string | un
   const [, dotted, inMonth, ofYear, at] = dottedDay.exec(typed) ?? [];
   if (dotted !== undefined) return minuteOn(`${ofYear ?? ""}-${(inMonth ?? "").padStart(2, "0")}-${dotted.padStart(2, "0")}`, at);
   const [, word, then] = dayWord.exec(typed) ?? [];
-  if (word !== undefined) return minuteOn(new Date(now.getTime() + (days[word.toLowerCase()] ?? 0) * dayMs).toISOString().slice(0, 10), then);
+  if (word !== undefined)
+    return minuteOn(new Date(now.getTime() + (days[word.toLowerCase()] ?? 0) * dayMs).toISOString().slice(0, 10), then);
   if (/^(?:now|jetzt)$/i.test(typed)) return now.toISOString();
   const [, ahead] = /^in (.+)$/i.exec(typed) ?? [];
   const [, ago, vor] = /^(?:(.+) ago|vor (.+))$/i.exec(typed) ?? [];

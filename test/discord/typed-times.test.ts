@@ -41,10 +41,26 @@ describe("a length as people type it", () => {
     expect(secondsOf(typed)).toBe(parseDuration(length));
   });
 
-  test.each(["", "soon", "1,5 h", "1.5h", "1,000 days", "1M", "2", "h", "1h1h", "1h30", "-2 days", "2 days ago", ", 2 days", "1 hour or 2 days", "P", "PT", "P1H", "permanent"])(
-    "%j is none, as it could mean another length than was meant",
-    (typed) => expect(partsOf(typed)).toBeUndefined(),
-  );
+  test.each([
+    "",
+    "soon",
+    "1,5 h",
+    "1.5h",
+    "1,000 days",
+    "1M",
+    "2",
+    "h",
+    "1h1h",
+    "1h30",
+    "-2 days",
+    "2 days ago",
+    ", 2 days",
+    "1 hour or 2 days",
+    "P",
+    "PT",
+    "P1H",
+    "permanent",
+  ])("%j is none, as it could mean another length than was meant", (typed) => expect(partsOf(typed)).toBeUndefined());
 
   test("is never read as another length than was written, whatever words, joints and cases it is written with", () => {
     const joints = fc.constantFrom("", " ", ", ", " and ", " und ", " + ");
@@ -98,7 +114,8 @@ describe("a length as people type it", () => {
 });
 
 test("no end has its words in both languages, and nothing else is one", () => {
-  for (const word of ["Permanent", "forever", "dauerhaft", "für immer", "FÜR  IMMER", "for good"]) expect(isPermanent(word), word).toBe(true);
+  for (const word of ["Permanent", "forever", "dauerhaft", "für immer", "FÜR  IMMER", "for good"])
+    expect(isPermanent(word), word).toBe(true);
   for (const word of ["", "perm", "never mind", "30d"]) expect(isPermanent(word), word).toBe(false);
 });
 
@@ -176,12 +193,16 @@ describe("what is offered while it is typed", () => {
 
   test("is read as what it is called, and stays as it is when it is read again", () => {
     const kinds = ["length", "end", "time", "past"] as const;
-    const typed = fc.oneof(fc.constantFrom("", "in 3", "vor 3", "tom", "mor", "per", "1h30m", "24.12.2026"), fc.integer({ min: 1, max: 999 }).map(String));
+    const typed = fc.oneof(
+      fc.constantFrom("", "in 3", "vor 3", "tom", "mor", "per", "1h30m", "24.12.2026"),
+      fc.integer({ min: 1, max: 999 }).map(String),
+    );
     fc.assert(
       fc.property(fc.constantFrom(...kinds), typed, fc.constantFrom(...languages), (kind, text, language) => {
         const spec: TimeSpec = { kind, canBePermanent: true };
         for (const { name, value } of choices(spec, text, language)) {
-          const read = (given: string) => withTimes({ options: [{ name: "x", kind: "text", time: spec }] }, { values: { x: given }, files: {} }, now);
+          const read = (given: string) =>
+            withTimes({ options: [{ name: "x", kind: "text", time: spec }] }, { values: { x: given }, files: {} }, now);
           expect(read(value).values["x"]).toBe(value);
           // Of a time, the minute is shown.
           const minute = (at: unknown) => (kind === "length" ? at : String(at).slice(0, 16));

@@ -43,7 +43,9 @@ describe("before a form opens", () => {
     const subject = world.member();
     const given = { user: subject, category: "scam", severity: "low", duration: "soon" };
     const run = await at(world, admin).runSlashCommand("blacklist add", given);
-    expect((await refused(run)).content).toContain("validation_failed");
+    const reply = await refused(run);
+    expect(reply.content).toContain("validation_failed");
+    expect(reply.content).toContain("2 weeks, 1h30m");
     const opened = await run.clickButton("Change and send again");
     await opened.acked;
     expect(labels(opened)).toContain("soon");

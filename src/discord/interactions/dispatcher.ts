@@ -111,7 +111,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     const control = controlOf.get(name);
     if (
       interaction.isMessageComponent() &&
-      (await showForm(interaction, name, () => 
+      (await showForm(interaction, name, () =>
         served.has(interaction.guildId) ? control?.opens?.(args, interaction, () => callOf(interaction)) : undefined,
       ))
     )

@@ -74,7 +74,12 @@ function filingOf(type: WorkflowKind): Filing {
     const { completes, isPast, max } = option;
     const time = timeOf(payload.shape, field, isPast === true);
     const spec = { name: nameOf(option), ...valueOf(option.as, field), ...(max !== undefined && { max }) };
-    return { ...spec, ...(time !== undefined && { time }), ...(completes !== undefined && { completes }), ...(isRequired && { required: true }) };
+    return {
+      ...spec,
+      ...(time !== undefined && { time }),
+      ...(completes !== undefined && { completes }),
+      ...(isRequired && { required: true }),
+    };
   }
 
   function valueOf(as: FilingOption["as"], field: string): Omit<OptionSpec, "name"> {
