@@ -95,7 +95,7 @@ export interface Entry {
    */
   fills?: (given: CommandInput, call: Call, verbs: Verbs) => Promise<CommandInput["values"]>;
   input(given: CommandInput, call: Call): VerbInput;
-  /** Before the form is filled in: what only the service method refuses, tried without doing it. @throws ZodError, ProblemError */
+  /** Before the form is filled in: tries what is meant, without doing it. @throws ZodError, ProblemError as the service method refuses */
   checks?: (input: VerbInput, call: Call, verbs: Verbs) => Promise<void> | void;
   /** What else the verb needs, looked up before anything happens: joined to the values that were given. */
   locate?: (given: CommandInput, call: Call, verbs: Verbs) => Promise<CommandInput["values"]>;

@@ -74,12 +74,15 @@ export async function checkBeforeForm(entry: Entry, typed: CommandInput, call: C
   }
 }
 
-/** Options that a refusal is about, of those that were given. */
+/** Options that a refusal is about: given ones, and such as are missing. */
 export function refusedOptions(entry: Entry, given: CommandInput, call: Call, error: ProblemError): OptionSpec[] {
-  const named = (entry.options ?? []).filter(({ name }) => given.values[name] !== undefined);
-  if (error.code === "record_not_found") return named.filter(({ completes }) => completes !== undefined);
+  const { options = [] } = entry;
+  const isGiven = ({ name }: OptionSpec): boolean => given.values[name] !== undefined;
+  if (error.code === "record_not_found") return options.filter((option) => isGiven(option) && option.completes !== undefined);
   const { errors = [] } = error;
-  return named.filter(({ name }) => {
+  return options.filter((option) => {
+    const { name } = option;
+    if (!isGiven(option)) return errors.some(({ pointer: at }) => at === pointerOf(name));
     const { [name]: _, ...values } = given.values;
     const paths = changedPaths(inputOf(entry, { ...given, values }, call), inputOf(entry, given, call));
     return errors.some(({ pointer: at }) => paths.some((path) => isAbout(at, path)));
@@ -107,17 +110,21 @@ async function besideForm(form: readonly FieldSpec[], find: () => Promise<Values
   try {
     return await find();
   } catch (error) {
-    const isOfForm = ({ pointer: at }: FieldError): boolean => form.some(({ name }) => at === `/${name.replaceAll("-", "_")}`);
+    const isOfForm = ({ pointer: at }: FieldError): boolean => form.some(({ name }) => at === pointerOf(name));
     if (error instanceof ProblemError && error.errors?.every(isOfForm) === true) return {};
     throw error;
   }
 }
+
+/** The field that an option sets by default. */
+const pointerOf = (name: string): string => `/${name.replaceAll("-", "_")}`;
 
 async function errorsOf(check: () => Promise<void>): Promise<readonly FieldError[]> {
   try {
     await check();
     return [];
   } catch (error) {
+    // What the service method refuses.
     if (error instanceof ZodError) return fieldErrors(error.issues, "body");
     if (error instanceof ProblemError && error.code === "validation_failed") return error.errors ?? [];
     throw error;

@@ -167,7 +167,8 @@ async function overDiscord(scene: Scene, entry: string, way: Way, actor: User): 
   const reply = await give(scene, entry, way, actor);
   const { operation } = entryOf(entry);
   // What an entry looks up first may refuse already.
-  const last = ran.findLast((one) => one.operation === operation) ?? ran.findLast(({ error }) => error !== undefined);
+  const isDone = ({ input, error }: Ran): boolean => error !== undefined || input.query?.["dry_run"] === undefined;
+  const last = ran.findLast((one) => one.operation === operation && isDone(one)) ?? ran.findLast(({ error }) => error !== undefined);
   const refused = refusedBy(last?.error);
   if (refused !== undefined) {
     expect(reply.content).toContain(`-# ${refused.code ?? ""}`);

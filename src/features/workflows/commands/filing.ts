@@ -13,7 +13,6 @@ export interface Filing {
   operation: string;
   options: readonly OptionSpec[];
   form: readonly FieldSpec[];
-  type: WorkflowKind;
   /** The fields of the kind, under the names of the HTTP routes. */
   fields: (given: CommandInput) => object;
 }
@@ -121,7 +120,6 @@ function filingOf(type: WorkflowKind): Filing {
   ];
   return {
     path,
-    type,
     operation: filingOperation(type),
     options: [...asked.map(optionOf), ...commonOptions],
     form: asks.map(fieldOf),

@@ -1,5 +1,5 @@
 import type { VerbInput, Verbs } from "../../../commands/verbs.ts";
-import { ProblemError, type ProblemCode } from "../../../kernel/errors.ts";
+import { ProblemError, type ProblemCode, problems } from "../../../kernel/errors.ts";
 import { escapeText } from "../../../discord/replies.ts";
 import type { StepView } from "../history/history.schema.ts";
 import type { DecisionAnswer, WorkflowView } from "../requests/workflows.schema.ts";
@@ -13,6 +13,7 @@ import { cut, momentOf } from "../../../commands/show.ts";
 import type { Translate } from "../../../commands/texts.ts";
 
 const maxLength = 900;
+const isProblem = (code: string): code is ProblemCode => Object.hasOwn(problems, code);
 
 /** The address of a request that was located, as reading routes name it. */
 export const addressOf = (given: CommandInput) => ({ type: textIn(given, "type") ?? "", id: textIn(given, "id") ?? "" });
@@ -37,7 +38,8 @@ export async function readRequest(verbs: Verbs, call: Call, params: { type: stri
 /** Tries a decision without taking it. @throws ProblemError as the service method refuses it, or of what is in its way */
 export async function requireDecidable(input: VerbInput, call: Call, verbs: Verbs): Promise<void> {
   const { blockers = [] } = (await verbs.run("decideWorkflow", call, { ...input, query: { dry_run: "true" } })) as DecisionAnswer;
-  for (const { code, detail } of blockers) throw new ProblemError(code as ProblemCode, { detail });
+  for (const { code, detail } of blockers)
+    throw verbs.refusal("decideWorkflow", input, new ProblemError(isProblem(code) ? code : "invalid_transition", { detail }));
 }
 
 /** What came of a decision. */

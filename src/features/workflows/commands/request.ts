@@ -3,8 +3,6 @@ import type { CreationAnswer, DecisionAnswer, WorkflowView } from "../requests/w
 import { escapeText } from "../../../discord/replies.ts";
 import type { Entry, FieldSpec, CommandInput, OptionSpec, Reply, Wording } from "../../../commands/entry.ts";
 import { picked, textIn } from "../../../commands/input.ts";
-import { kinds } from "../kinds/kinds.ts";
-import { understand } from "../requests/intake.ts";
 import { filingBody, filings } from "./filing.ts";
 import { blacklistCategories, memberPolicies, severities } from "../../../kernel/vocabulary.ts";
 import { cardFor, requestLine } from "./review.ts";
@@ -55,7 +53,6 @@ const filing: readonly Entry[] = filings.map((spec) => ({
   options: spec.options,
   form: spec.form,
   input: (given, call) => ({ body: filingBody(spec, given, call.guildId) }),
-  checks: ({ body }) => void understand(kinds[spec.type], body),
   show: filed,
 }));
 
