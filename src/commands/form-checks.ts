@@ -141,11 +141,13 @@ function inputOf(entry: Entry, given: CommandInput, call: Call): VerbInput | und
   }
 }
 
+const fillingLength = 40;
+
 /** Something that each kind of field takes, where nothing narrower is known of it. */
-function fillingOf({ kind, choices, min = 1 }: FieldSpec): string | undefined {
+function fillingOf({ kind, choices, min = 1, max = fillingLength }: FieldSpec): string | undefined {
   if (kind === "files") return undefined;
   if (kind === "choice") return choices?.[0];
-  return kind === "user" ? "100000000000000000" : "x".repeat(min);
+  return kind === "user" ? "100000000000000000" : "x".repeat(Math.min(max, Math.max(min, fillingLength)));
 }
 
 function withValues(given: CommandInput, form: readonly FieldSpec[], valueOf: (field: FieldSpec) => string | undefined): CommandInput {

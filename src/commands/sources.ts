@@ -11,10 +11,10 @@ const wordLength = 2;
 const wholeNumber = /^[a-z]+-\d{6,}$/i;
 
 /** Finds a record by a route that reads one; what the caller may not read counts as found. */
-export function findBy(operation: string, more: VerbInput["params"] = {}): NonNullable<SourceSpec["find"]> {
+export function findBy(operation: string): NonNullable<SourceSpec["find"]> {
   return async (id, call, verbs) => {
     try {
-      return await verbs.run(operation, call, { params: { ...more, id } });
+      return await verbs.run(operation, call, { params: { id } });
     } catch (error) {
       if (!(error instanceof ProblemError)) throw error;
       return error.code === "record_not_found" ? undefined : id;

@@ -6,6 +6,7 @@ import { minuteOf } from "./sources.ts";
 import type { Translate } from "./texts.ts";
 import {
   isPermanent,
+  lengthIn,
   lengthOf,
   type LengthParts,
   momentOf,
@@ -46,8 +47,8 @@ const unread = {
 
 function timeIn({ kind, canBePermanent }: TimeSpec, typed: string, now: Date): string | undefined {
   if (canBePermanent === true && isPermanent(typed)) return permanent;
-  const parts = kind === "length" || kind === "end" ? partsOf(typed) : undefined;
-  if (parts !== undefined) return lengthOf(parts);
+  const length = kind === "length" || kind === "end" ? lengthIn(typed) : undefined;
+  if (length !== undefined) return length;
   return kind === "length" ? undefined : momentOf(typed, now, kind !== "past");
 }
 

@@ -72,6 +72,13 @@ function isoParts(text: string): LengthParts | undefined {
   return new Map([...counts(days, false), ...counts(time, true)]);
 }
 
+/** What was typed as the HTTP API takes it; ISO 8601 stays as it is. Undefined when it is no length. */
+export function lengthIn(text: string): string | undefined {
+  const parts = partsOf(text);
+  if (parts === undefined) return undefined;
+  return /^\s*p/i.test(text) ? text.trim().toUpperCase() : lengthOf(parts);
+}
+
 /** A length as the HTTP API takes it: `2w`, `P2M`, `PT1H30M`. */
 export function lengthOf(parts: LengthParts): string {
   const [[unit, count] = ["second", 0] as const] = parts;

@@ -22,10 +22,6 @@ function requests(narrowed: Readonly<Record<string, string>>): SourceSpec {
       name: cut(`${reference} · ${status.replace("_", " ")} · ${title}`, 100),
       value: reference,
     }),
-    async find(value, call, verbs) {
-      const type = await verbs.requests.kindOf(value, call);
-      return type === undefined ? undefined : await findBy("getWorkflow", { type })(value, call, verbs);
-    },
   };
 }
 

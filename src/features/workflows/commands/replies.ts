@@ -42,6 +42,15 @@ export async function requireDecidable(input: VerbInput, call: Call, verbs: Verb
     throw verbs.refusal("decideWorkflow", input, new ProblemError(isProblem(code) ? code : "invalid_transition", { detail }));
 }
 
+/** Whether the request is there for somebody who has to see it. @throws ProblemError record_not_found */
+export async function requireVisible({ params = {} }: VerbInput, call: Call, verbs: Verbs): Promise<void> {
+  try {
+    await verbs.run("getWorkflow", call, { params });
+  } catch (error) {
+    if (!(error instanceof ProblemError) || error.code === "record_not_found") throw error;
+  }
+}
+
 /** What came of a decision. */
 export function decisionText({ reference, status, final, approvals, effects, replayed }: DecisionAnswer, t: Translate): string {
   const name = escapeText(reference);

@@ -6,7 +6,7 @@ import { picked, textIn } from "../../../commands/input.ts";
 import { filingBody, filings } from "./filing.ts";
 import { blacklistCategories, memberPolicies, severities } from "../../../kernel/vocabulary.ts";
 import { cardFor, requestLine } from "./review.ts";
-import { addressOf, decisionAddress, decisionText, locateRequest, readRequest, requireDecidable } from "./replies.ts";
+import { addressOf, decisionAddress, decisionText, locateRequest, readRequest, requireDecidable, requireVisible } from "./replies.ts";
 import { linesOf } from "./moves.ts";
 import { cut } from "../../../commands/show.ts";
 import type { Verbs } from "../../../commands/verbs.ts";
@@ -84,6 +84,7 @@ const authors: readonly Entry[] = [
         ...(textIn(given, "reason") !== undefined && { [wordsOf[textIn(given, "type") ?? ""] ?? "reason"]: textIn(given, "reason") }),
       },
     }),
+    checks: requireVisible,
     show: (view: WorkflowView, wording, verbs) => cardFor(view, wording, verbs),
   },
   {
@@ -125,6 +126,7 @@ const authors: readonly Entry[] = [
     form: [{ name: "body", kind: "paragraph", required: true }],
     locate: locateRequest,
     input: (given) => ({ params: addressOf(given), body: picked(given, "body", "visibility") }),
+    checks: requireVisible,
   },
   {
     command,
