@@ -89,20 +89,24 @@ export function refusedOptions(entry: Entry, given: CommandInput, call: Call, er
   });
 }
 
-/** @throws ProblemError when none of the routes that it may be is permitted, as far as that can be told by what was given */
+/** @throws ProblemError when none of the routes that it may be is permitted; an address that is not known yet says nothing of that */
 function requireSome(entry: Entry, bare: CommandInput, call: Call, verbs: Verbs): void {
   const { operation, operationFor, operations = [] } = entry;
-  const denials: ProblemError[] = [];
+  const params = inputOf(entry, bare, call)?.params;
+  if (Object.values(params ?? {}).includes("")) return;
   const possible = operationFor === undefined ? [operation] : operations;
-  for (const one of possible) {
-    try {
-      verbs.require(one, call, inputOf(entry, bare, call)?.params);
-    } catch (error) {
-      if (!isDenial(error)) throw error;
-      denials.push(error);
-    }
-  }
+  const denials = possible.flatMap((one) => denialOf(() => verbs.require(one, call, params)));
   if (denials[0] !== undefined && denials.length === possible.length) throw denials[0];
+}
+
+function denialOf(check: () => void): ProblemError[] {
+  try {
+    check();
+    return [];
+  } catch (error) {
+    if (isDenial(error)) return [error];
+    throw error;
+  }
 }
 
 /** What a look-up finds; a refusal that is about a field of the form has to wait until that is filled in. */
