@@ -4,7 +4,17 @@ import { describe, expect, test } from "vitest";
 import type { TimeSpec } from "../../src/commands/entry.ts";
 import { translator } from "../../src/commands/texts.ts";
 import { lengthText, timeChoices, withTimes } from "../../src/commands/time-options.ts";
-import { isPermanent, lengthIn, lengthOf, momentOf, partsOf, permanentWords, type Unit, unitNames, units } from "../../src/commands/typed-times.ts";
+import {
+  isPermanent,
+  lengthIn,
+  lengthOf,
+  momentOf,
+  partsOf,
+  permanentWords,
+  type Unit,
+  unitNames,
+  units,
+} from "../../src/commands/typed-times.ts";
 import { parseDuration } from "../../src/kernel/fields.ts";
 import { runsOf } from "../support/size.ts";
 

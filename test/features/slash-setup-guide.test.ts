@@ -119,7 +119,7 @@ describe("/setup", () => {
     }
   });
 
-  test("tells a changed policy with the kind's name and with lengths as they are typed", async () => {
+  test("tells a changed policy with the kind's name and with lengths in words", async () => {
     const { world } = shared;
     const owner = await staffAtConsole(world, "owner");
     const changed = await world.slash(owner, "setup policy", { kind: "alt-request", decision: "3d" });
@@ -128,6 +128,6 @@ describe("/setup", () => {
       expect(said).toContain("linked accounts");
       expect(said).not.toMatch(/\bseconds\b|decision\\_/);
     }
-    expect(changed).toContain("3d");
+    expect(changed).toContain("decision 3 days");
   });
 });

@@ -43,7 +43,9 @@ describe("what somebody new to it meets in Discord", () => {
     expect((await run.reply()).content).toMatch(/Tried without doing it, an approval comes to this:\n- A case was opened/);
     const posted = () => world.guild.messages().find(({ embeds }) => JSON.stringify(embeds).includes(reference));
     await vi.waitFor(() => expect(posted()).toBeDefined(), 60_000);
-    expect(posted()?.embeds[0]?.fields).toContainEqual(expect.objectContaining({ name: "Appeal until", value: "30 days from the decision" }));
+    expect(posted()?.embeds[0]?.fields).toContainEqual(
+      expect.objectContaining({ name: "Appeal until", value: "30 days from the decision" }),
+    );
   });
 
   test("a signed position comes whole, with its entry and its signature, so that it can be kept elsewhere", async () => {
