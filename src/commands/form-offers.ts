@@ -13,7 +13,7 @@ import type { Translate } from "./texts.ts";
 type OfferFor = (error: unknown, asked: PendingInteraction, call: Call, t: Translate) => Offer;
 
 /** What a refusal of a command with a form offers, so that nothing has to be typed again. */
-export function createFormOffers({ entryOf, kept }: { entryOf: CommandTable["entryOf"]; kept: PendingInteractions }) {
+export function createFormOffers({ entries, entryOf }: Pick<CommandTable, "entries" | "entryOf">, kept: PendingInteractions) {
   /** The form asks for the options that were refused, where it has room for them. */
   function mended(error: unknown, asked: PendingInteraction, call: Call): PendingInteraction {
     if (!(error instanceof ProblemError)) return asked;
@@ -26,7 +26,7 @@ export function createFormOffers({ entryOf, kept }: { entryOf: CommandTable["ent
     if (!(error instanceof ProblemError) || isDenial(error)) return {};
     const [entry, again] = [entryOf(asked.entry), mended(error, asked, call)];
     if (withMends(entry, again.mends) !== entry) return { components: [againRow(kept, again, t)] };
-    return { notes: [t("say command-again", { command: asked.entry })] };
+    return { notes: [entries.includes(entry) ? t("say command-again", { command: asked.entry }) : t("say menu-again")] };
   };
 
   /** After a form was sent. The answer to the form has what was typed, so that nothing is lost where another try is of no use. */

@@ -44,7 +44,7 @@ export function createCommandRunner({ table, verbs, kept, clock, publicUrl }: Ru
   const { entries, entryOf, menus, sources } = table;
   const checks: CheckDeps = { verbs, sources, clock };
   const lists = createLists({ entryOf, verbs, kept, wordingOf });
-  const offers = createFormOffers({ entryOf, kept });
+  const offers = createFormOffers(table, kept);
 
   function wordingOf(language: string, call: Call, given: CommandInput): Wording {
     const wording: Wording = {

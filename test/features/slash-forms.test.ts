@@ -300,6 +300,16 @@ describe("lengths and times", () => {
     expect((await offered(german, "audit search", "from", "2"))[1]).toMatch(/^vor 2 Tagen · .* UTC$/);
   });
 
+  test("are explained in the reader's language where they are not understood", async () => {
+    const run = await at(shared.world, german).runSlashCommand("case action", { case: "CASE-000001", kind: "strike", duration: "bald" });
+    const { content } = await refused(run);
+    expect(content).toContain("Schreib eine Dauer wie 2 Wochen, 1h30m oder 30d");
+    expect(content).not.toMatch(/Write|duration such as/);
+    const opened = await run.clickButton("Ändern und erneut senden");
+    await opened.acked;
+    expect(labels(opened)).toContain("bald");
+  });
+
   test.each([
     ["2 Wochen", 14 * 86_400_000],
     ["1h30m", 5_400_000],
