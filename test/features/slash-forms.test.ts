@@ -142,6 +142,43 @@ describe("before a form opens", () => {
   });
 });
 
+test("a form opens in time where the check takes long, and what is wrong is refused when it is sent", async () => {
+  let isSlow = true;
+  const world = await createWorld({
+    aroundVerbs: (verbs) => ({
+      ...verbs,
+      async run(operation, call, input) {
+        if (isSlow && operation === "getCase") await new Promise((resolve) => setTimeout(resolve, 6000));
+        return await verbs.run(operation, call, input);
+      },
+    }),
+  });
+  const admin = await staffAtConsole(world, "admin");
+  const begun = performance.now();
+  const run = await at(world, admin).runSlashCommand("case close", { case: "CASE-999999", outcome: "no_action" });
+  await run.modal();
+  expect(performance.now() - begun).toBeLessThan(2900);
+  isSlow = false;
+  const sent = await run.submitModal({ reason: words });
+  const reply = await sent.reply();
+  expect(reply.content).toContain("record_not_found");
+  expect(typedFile(reply)).toBe(words);
+  const opened = await sent.clickButton("Change and send again");
+  await opened.acked;
+  expect(labels(opened)).toContain("CASE-999999");
+});
+
+test("a refusal before a form is noted once", async () => {
+  const world = await createWorld();
+  const viewer = await staffAtConsole(world, "viewer");
+  const run = await at(world, viewer).runSlashCommand("blacklist add", { user: world.member(), category: "scam", severity: "low" });
+  expect((await refused(run)).content).toContain("permission_denied");
+  await world.app.audit.flushDenied();
+  const { data } = (await world.get(`/audit?actor=${viewer.id}&outcome=denied`)).body as { data: { action: string; count?: number }[] };
+  expect(data.map(({ action }) => action)).toHaveLength(1);
+  expect(JSON.stringify(data)).toContain("blacklist.create");
+});
+
 describe("a refused form", () => {
   /** A world whose next operation of a name fails as told. */
   async function failing() {
