@@ -86,4 +86,11 @@ export const deSentences: Sentences = {
   ...refusalSentences,
   ...privacySentences,
   ...requestTitlesDe,
+  "Write a length of time, such as 2 weeks, 1h30m or 30d.": "Schreib eine Dauer wie 2 Wochen, 1h30m oder 30d.",
+  "Write a length of time or a date, such as 2 weeks, 30d or 2027-01-31.":
+    "Schreib eine Dauer oder ein Datum, etwa 2 Wochen, 30d oder 31.01.2027.",
+  "Write a date or a time, such as 2027-01-31, 2027-01-31 18:00 or in 2 days.":
+    "Schreib ein Datum oder einen Zeitpunkt, etwa 31.01.2027, 31.01.2027 18:00 oder in 2 Tagen.",
+  "Write a date or a time, such as 2026-01-31, 2026-01-31 18:00 or 2 days ago.":
+    "Schreib ein Datum oder einen Zeitpunkt, etwa 31.01.2026, 31.01.2026 18:00 oder vor 2 Tagen.",
 };

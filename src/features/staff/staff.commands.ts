@@ -3,7 +3,7 @@ import type { CommandSet, Entry, FieldSpec, CommandInput, OptionSpec, PickSpec }
 import { keyed } from "../../commands/sources.ts";
 import type { VerbInput } from "../../commands/verbs.ts";
 import type { AccessView, StaffEntryView } from "./staff.schema.ts";
-import { picked, textIn, timeIn, endOf } from "../../commands/input.ts";
+import { picked, textIn, endOf } from "../../commands/input.ts";
 import { readVisible } from "../../commands/records.ts";
 import { accessText, entryLine, leaveStateText, profileText, quietHoursText, suspensionText } from "./commands/replies.ts";
 import type { Call } from "../../kernel/call.ts";
@@ -105,7 +105,7 @@ const leaves: readonly Entry[] = [
     form: whyForm,
     input: (given, call) => ({
       params: about(given, call),
-      body: { ...picked(given, "reason"), from: timeIn(given, "from"), ...endOf(given) },
+      body: { ...picked(given, "reason"), from: textIn(given, "from"), ...endOf(given) },
     }),
     show: (view, { t }) => ({ content: leaveStateText(view, t) }),
   },

@@ -117,7 +117,7 @@ export const cards = feature({
     const cards = createCards({ ...deps, workflows, posting, looks, pauses: pauses.cards, fingerprintKey: keyFor("fingerprints") });
     return { cards, requestPlaces: { kindOf: workflows.kindOfKey, cardOf: cards.linkOf } };
   },
-  controls: ({ cards }, verbs, kept) => createReviewControls(verbs, kept, cards.refresh),
+  controls: ({ cards, clock }, verbs, kept) => createReviewControls({ verbs, kept, clock, refresh: cards.refresh }),
   start: ({ cards }) => cards.start(),
   stop: ({ cards }) => cards.stop(),
 });
