@@ -36,7 +36,8 @@ export function createInteractions(
     createVerbs({ clock, limiters, requests: requestPlaces, routes, knownPermissions: known.permissions, switchedOff, ...files }),
   );
   const kept = createPendingInteractions();
-  const { commands, controls } = createCommandRunner(table, verbs, kept, publicUrl, { operator, commandIds: discord.commandIds });
+  const { commandIds } = discord;
+  const { commands, controls } = createCommandRunner({ table, verbs, kept, clock, publicUrl, operator, commandIds });
   return {
     commands,
     controls: [...controls, ...controlsOf(verbs, kept)],

@@ -1,6 +1,7 @@
 import { z } from "zod";
+import { parseDuration } from "../kernel/fields.ts";
 import type { RouteSpec } from "../operations/route.ts";
-import type { Entry, FieldSpec, OptionSpec } from "./entry.ts";
+import type { Entry, FieldSpec, OptionSpec, TimeSpec } from "./entry.ts";
 
 /** What is read of the JSON Schema of a field. */
 export interface FieldSchema {
@@ -18,7 +19,7 @@ export interface FieldSchema {
   $defs?: Readonly<Record<string, FieldSchema>>;
 }
 
-export type Bounds = Pick<OptionSpec, "choices" | "min" | "max">;
+export type Bounds = Pick<OptionSpec, "choices" | "min" | "max" | "time">;
 
 const maxChoices = 25;
 const maxTyped = 40;
@@ -57,10 +58,18 @@ export function boundsOf({
  */
 export function withBounds(entry: Entry, specOf: (operation: string) => RouteSpec | undefined): Entry {
   const specs = [entry.operation, ...(entry.operations ?? [])].flatMap((operation) => specOf(operation) ?? []);
-  const shapes = specs.flatMap(({ request }) => [request?.query, request?.body].flatMap(shapesOf));
-  const known = (name: string): Bounds => {
-    const field = shapes.map((shape) => shape[name.replaceAll("-", "_")]).find((one) => one !== undefined);
-    return field === undefined ? {} : inputBounds(field);
+  const shapes = specs.flatMap(({ request }) => [
+    ...shapesOf(request?.query).map((shape) => ({ shape, isFilter: true })),
+    ...shapesOf(request?.body).map((shape) => ({ shape, isFilter: false })),
+  ]);
+  const known = (option: string): Bounds => {
+    const name = option.replaceAll("-", "_");
+    const found = shapes.find(({ shape }) => shape[name] !== undefined || shape[secondsOf(name)] !== undefined);
+    if (found === undefined) return {};
+    const { shape, isFilter } = found;
+    const time = timeOf(shape, name, isFilter);
+    const field = shape[name];
+    return { ...(field === undefined ? { max: maxTyped } : inputBounds(field)), ...(time !== undefined && { time }) };
   };
   const bounded = <Spec extends OptionSpec | FieldSpec>(one: Spec): Spec =>
     isBounded(one) ? { ...forKind(one, known(one.name)), ...one } : one;
@@ -68,16 +77,37 @@ export function withBounds(entry: Entry, specOf: (operation: string) => RouteSpe
   return { ...entry, ...(options && { options: options.map(bounded) }), ...(form && { form: form.map(bounded) }) };
 }
 
-/** By field, as many fields are the same in many routes. */
-const found = new WeakMap<z.ZodType, Bounds>();
+type Shape = Readonly<Record<string, z.ZodType>>;
 
-function inputBounds(field: z.ZodType): Bounds {
-  const known = found.get(field) ?? boundsOf(resolved(z.toJSONSchema(field, { io: "input", unrepresentable: "any" }) as FieldSchema));
-  found.set(field, known);
+/** A length that a route takes in seconds is typed as a length. */
+const secondsOf = (name: string): string => `${name}_seconds`;
+
+/** Whether a field is a length or a time. A time that narrows a list is past; one that a record gets is ahead. */
+export function timeOf(shape: Shape, name: string, isFilter: boolean): TimeSpec | undefined {
+  const [field, seconds] = [shape[name], shape[secondsOf(name)]];
+  if (field === undefined) {
+    const isTaken = (value: string): boolean => seconds?.safeParse(parseDuration(value)).success === true;
+    return seconds === undefined ? undefined : { kind: "length", accepts: isTaken };
+  }
+  const { of } = schemaOf(field);
+  const length = of === "Duration" ? field : of === "Timestamp" && name === "until" ? shape["duration"] : undefined;
+  const accepts = (value: string): boolean => field.safeParse(value).success || length?.safeParse(value).success === true;
+  if (length !== undefined) return { kind: of === "Duration" ? "length" : "end", canBePermanent: length.safeParse(null).success, accepts };
+  return of === "Timestamp" ? { kind: isFilter ? "past" : "time", accepts } : undefined;
+}
+
+/** By field, as many fields are the same in many routes. */
+const schemas = new WeakMap<z.ZodType, ReturnType<typeof resolved>>();
+
+function schemaOf(field: z.ZodType): ReturnType<typeof resolved> {
+  const known = schemas.get(field) ?? resolved(z.toJSONSchema(field, { io: "input", unrepresentable: "any" }) as FieldSchema);
+  schemas.set(field, known);
   return known;
 }
 
-function shapesOf(schema: z.ZodType | undefined): Readonly<Record<string, z.ZodType>>[] {
+const inputBounds = (field: z.ZodType): Bounds => boundsOf(schemaOf(field));
+
+function shapesOf(schema: z.ZodType | undefined): Shape[] {
   if (schema instanceof z.ZodObject) return [schema.shape];
   if (schema instanceof z.ZodUnion) return schema.options.flatMap((one) => shapesOf(one as z.ZodType));
   return [];
@@ -93,5 +123,11 @@ function forKind(spec: OptionSpec | FieldSpec, { choices, ...bounds }: Bounds): 
   const { kind } = spec;
   const isCompleted = "completes" in spec && spec.completes !== undefined;
   if (choices !== undefined) return !isCompleted && (kind === "text" || kind === "choice") ? { choices } : {};
-  return { ...bounds, ...(bounds.max !== undefined && kind !== "integer" && { max: Math.min(bounds.max, maxText) }) };
+  const { time, ...sizes } = bounds;
+  const isTime = time !== undefined && !isCompleted && (kind === "text" || kind === "line");
+  return {
+    ...sizes,
+    ...(isTime && { time }),
+    ...(bounds.max !== undefined && kind !== "integer" && { max: Math.min(bounds.max, maxText) }),
+  };
 }

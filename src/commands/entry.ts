@@ -16,6 +16,16 @@ export interface CommandInput {
   readonly channel?: string;
 }
 
+/** What a length or a time is as, in a text that is typed: completed while it is typed, and read as people write it. */
+export interface TimeSpec {
+  /** `end`: a length or a time. A length counts forward from now in a `time`, and back in a `past` one. */
+  kind: "length" | "end" | "time" | "past";
+  /** Whether there may be no end, which the value is then `permanent` for. */
+  canBePermanent?: boolean;
+  /** Whether the route takes a value, as the HTTP API writes it. */
+  accepts?: (value: string) => boolean;
+}
+
 export type OptionKind = "text" | "integer" | "number" | "boolean" | "user" | "role" | "channel" | "file";
 
 /** An option of a command. Its texts stand in the locale files under `<command> <path> <option>`, or `* <option>`. */
@@ -29,6 +39,8 @@ export interface OptionSpec {
   completes?: string;
   /** Of ids that are typed: the option that picks a person instead. */
   orPick?: string;
+  /** Of a text: it is a length or a time; by default as the route's field is. */
+  time?: TimeSpec;
   /** Least and most: characters of a text, value of a number. */
   min?: number;
   max?: number;
@@ -46,8 +58,12 @@ export type Question = string | { content: string; about: CommandInput["values"]
 export interface FieldSpec {
   name: string;
   kind: "line" | "paragraph" | "choice" | "user" | "files";
+  /** It stands for an option that was refused, and is called as the option. */
+  isOption?: true;
   required?: boolean;
   choices?: readonly string[];
+  /** Of a line: it is a length or a time; by default as the route's field is. */
+  time?: TimeSpec;
   min?: number;
   max?: number;
 }
@@ -104,6 +120,8 @@ export interface Entry {
    */
   fills?: (given: CommandInput, call: Call, verbs: Verbs) => Promise<CommandInput["values"]>;
   input(given: CommandInput, call: Call): VerbInput;
+  /** Before the form is filled in: tries what is meant, without doing it. @throws ZodError, ProblemError as the service method refuses */
+  checks?: (input: VerbInput, call: Call, verbs: Verbs) => Promise<void> | void;
   /** What else the verb needs, looked up before anything happens: joined to the values that were given. */
   locate?: (given: CommandInput, call: Call, verbs: Verbs) => Promise<CommandInput["values"]>;
   /** Shown with a button before anything happens: what would happen, such as `say("callsign repair ask")`; undefined: nothing is asked. */
@@ -171,6 +189,8 @@ export interface SourceSpec {
   /** Instead of one page of the list: what is offered of several. */
   read?(given: CommandInput, call: Call, verbs: Verbs, typed: string): Promise<readonly object[]>;
   choice(view: never, typed: string, t: Translate): Choice;
+  /** The one of this value; undefined when the caller knows of none. */
+  find?(value: string, call: Call, verbs: Verbs): Promise<unknown>;
   /** Which of them are offered, where the list does not search by itself. */
   keeps?(view: never, typed: string, t: Translate): boolean;
 }

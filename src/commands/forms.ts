@@ -1,8 +1,9 @@
+import type { APIEmbed } from "discord.js";
 import { isSnowflake } from "../kernel/fields.ts";
 import type { Form, Control, Reply, Row } from "../discord/command.ts";
 import { fitForm } from "../discord/interactions/component-limits.ts";
 import type { Call } from "../kernel/call.ts";
-import type { Entry, FieldSpec, CommandInput, ShownForm } from "./entry.ts";
+import type { Entry, FieldSpec, CommandInput, OptionSpec, ShownForm } from "./entry.ts";
 import { choiceKeys, keysOf, languages, textOf, type Translate } from "./texts.ts";
 import type { Texts } from "../kernel/texts.ts";
 import { escapeText } from "../discord/replies.ts";
@@ -20,11 +21,14 @@ const styles = { line: 1, paragraph: 2 } as const;
 export function formOf(entry: Entry, customId: string, given: CommandInput, language: string): Form {
   const texts = languages[language];
   const title = text(keysOf(entry.command, entry.path), texts);
-  const components = (entry.form ?? []).map((field) => ({
-    type: label,
-    label: text(keysOf(entry.command, entry.path, field.name), texts),
-    component: componentOf(entry.command, field, given.values[field.name], texts),
-  }));
+  const components = (entry.form ?? []).map((field) => {
+    const words = text(keysOf(entry.command, entry.path, field.name), texts);
+    return {
+      type: label,
+      ...(field.isOption === true ? { label: field.name, description: words } : { label: words }),
+      component: componentOf(entry.command, field, given.values[field.name], texts),
+    };
+  });
   return fitForm({ custom_id: customId, title, components } as Form);
 }
 
@@ -48,7 +52,7 @@ function componentOf(
     }));
     return { type: 3, ...common, options, min_values: required ? 1 : 0 };
   }
-  const filled = typeof value === "string" && value !== "" ? { value } : {};
+  const filled = (typeof value === "string" && value !== "") || typeof value === "number" ? { value: value.toString() } : {};
   return {
     type: 4,
     ...common,
@@ -65,6 +69,51 @@ function text(keys: readonly string[], texts: Texts | undefined, otherwise = key
 
 const name = "fi";
 const shown = 1500;
+const maxFields = 5;
+const longestNumber = 20;
+
+/** An entry whose form asks for options that were refused as well, as far as it has room for all of them and a field for each kind. */
+export function withMends(entry: Entry, mends: readonly string[] = []): Entry {
+  const { form = [], options = [] } = entry;
+  const fields = options.filter(({ name }) => mends.includes(name) && form.every((field) => field.name !== name)).map(fieldFor);
+  const hasRoom = fields.length > 0 && fields.length + form.length <= maxFields && fields.every((field) => field !== undefined);
+  return hasRoom ? { ...entry, form: [...fields, ...form] } : entry;
+}
+
+/** Undefined for a kind of option that no field of a form stands for. */
+function fieldFor({ name, kind, choices, required = false, min, max }: OptionSpec): FieldSpec | undefined {
+  const common = { name, required, isOption: true } as const;
+  if (choices !== undefined) return { ...common, kind: "choice", choices };
+  if (kind === "user") return { ...common, kind };
+  if (kind === "integer" || kind === "number") return { ...common, kind: "line", max: longestNumber };
+  return kind === "text" ? { ...common, kind: "line", ...(min !== undefined && { min }), ...(max !== undefined && { max }) } : undefined;
+}
+
+/** A form that is sent says all of its fields anew: one that was cleared is not given. */
+export function withoutForm({ form = [] }: Entry, given: CommandInput): CommandInput {
+  const fields = new Set(form.map(({ name }) => name));
+  return { ...given, values: Object.fromEntries(Object.entries(given.values).filter(([name]) => !fields.has(name))) };
+}
+
+/** What a form of options gives numbers as: texts. */
+export function withNumbers({ options = [] }: Entry, given: CommandInput): CommandInput {
+  const values = Object.entries(given.values).map(([name, value]) => {
+    const isNumber = options.some((option) => option.name === name && (option.kind === "integer" || option.kind === "number"));
+    return [name, isNumber && typeof value === "string" && value.trim() !== "" && !Number.isNaN(Number(value)) ? Number(value) : value];
+  });
+  return { ...given, values: Object.fromEntries(values) as CommandInput["values"] };
+}
+
+/** What was typed into a form, beside an answer that is none to it yet. */
+export function typedEmbed(entry: Entry, { values }: CommandInput, language: string): APIEmbed[] {
+  const texts = languages[language];
+  const lines = (entry.form ?? []).flatMap(({ name }) => {
+    const value = values[name];
+    const words = text(keysOf(entry.command, entry.path, name), texts);
+    return value === undefined ? [] : [`**${escapeText(words)}**\n${escapeText(value.toString())}`];
+  });
+  return lines.length === 0 ? [] : [{ title: text(["say typed"], texts), description: lines.join("\n") }];
+}
 
 /** What the first field of the form reads now, and a button that opens the form with all of it. */
 export function fillReply(
@@ -79,6 +128,11 @@ export function fillReply(
   const [first = { name: "" }] = form;
   const content = `${t("say fill")}\n>>> ${cut(escapeText(String(values[first.name] ?? "–")), shown)}`;
   return { content, components: [rowOf(buttonOf(t("button fill"), `${name}:${key}`, 1))] };
+}
+
+/** A button that opens the form of a command that could not open it at once. */
+export function formReply(kept: PendingInteractions, asked: PendingInteraction, t: Translate): Reply {
+  return { content: t("say form"), components: [rowOf(buttonOf(t("button form"), `${name}:${kept.keep(asked)}`, 1))] };
 }
 
 /** A button that opens the form again, with all that was typed into it. */
@@ -114,7 +168,8 @@ export function fillControl(kept: PendingInteractions, entryOf: CommandTable["en
     name,
     opens([key = "", ...mode], interaction) {
       const asked = kept.find(key, interaction.user.id);
-      return formOf(entryOf(asked.entry), ["fm", key, ...mode].join(":"), asked.given, interaction.locale);
+      const entry = withMends(entryOf(asked.entry), asked.mends);
+      return formOf(entry, ["fm", key, ...mode].join(":"), asked.given, interaction.locale);
     },
     run() {
       throw new ProblemError("invalid_transition", { detail: "This is not known any more. Give the command again." });

@@ -2,8 +2,7 @@ import type { GivenFile } from "./verbs.ts";
 import type { Attachment } from "discord.js";
 import type { FormInteraction, SlashInteraction } from "../discord/command.ts";
 import type { CommandInput } from "./entry.ts";
-import { parseDuration } from "../kernel/fields.ts";
-import type { Translate } from "./texts.ts";
+import { partsOf, permanent } from "./typed-times.ts";
 
 const subcommandKinds = new Set([1, 2]);
 /** Whatever else stands in an option is no value. */
@@ -51,62 +50,19 @@ export function picked({ values }: CommandInput, ...names: readonly string[]): R
   return Object.fromEntries(names.flatMap((name) => (values[name] === undefined ? [] : [[name.replaceAll("-", "_"), values[name]]])));
 }
 
-/** A time that was typed, as the HTTP API takes it: `2026-11-20` is the midnight its day begins with, `2026-11-20 14:30` a minute, both in UTC. */
-export function timeIn(given: CommandInput, name: string): string | undefined {
-  const typed = textIn(given, name);
-  return typed === undefined ? undefined : typedTime(typed);
-}
-
-/** As `timeIn`, of a text. What is no such time is left for the verb to refuse. */
-export function typedTime(text: string): string {
-  const typed = text.trim();
-  const [, day, minute = "00:00"] = /^(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d))?$/.exec(typed) ?? [];
-  return day === undefined ? typed : `${day}T${minute}:00.000Z`;
-}
-
 function fileOf({ id, name, size, url }: Attachment): GivenFile {
   return { id, name, bytes: size, url };
 }
 
-/** `7d` is a length, everything else a time, as the verbs take it. */
-export function endOf(given: CommandInput): { duration?: string; until?: string } {
+/** A length that was given; `permanent` is no end. */
+export function durationIn(given: CommandInput, name = "duration"): { duration?: string | null } {
+  const length = textIn(given, name);
+  return length === undefined ? {} : { duration: length === permanent ? null : length };
+}
+
+/** An end that was given as a length or as a time. */
+export function endOf(given: CommandInput): { duration?: string | null; until?: string } {
   const until = textIn(given, "until");
   if (until === undefined) return {};
-  return parseDuration(until) === undefined ? { until: typedTime(until) } : { duration: until };
-}
-
-/** The same as a time, for verbs that take no length. @param now in milliseconds */
-export function timeOf(text: string | undefined, now: number): string | undefined {
-  const seconds = text === undefined ? undefined : parseDuration(text);
-  if (seconds === undefined) return text === undefined ? undefined : typedTime(text);
-  const at = new Date(now + seconds * 1000);
-  return Number.isNaN(at.getTime()) ? text : at.toISOString();
-}
-
-/** A length as people type it, in any case; `permanent` is no end. What is none is left for the verb to refuse. */
-export function durationIn(given: CommandInput, name = "duration"): { duration?: string | null } {
-  const typed = textIn(given, name)?.trim();
-  if (typed === undefined) return {};
-  if (/^permanent$/i.test(typed)) return { duration: null };
-  return { duration: [typed.toLowerCase(), typed.toUpperCase()].find((text) => parseDuration(text) !== undefined) ?? typed };
-}
-
-const lengths = [
-  ["day", 86_400],
-  ["hour", 3600],
-  ["minute", 60],
-  ["second", 1],
-] as const;
-
-/** A length of time in words, in its two largest units: "23 minutes", "3 days 4 hours". */
-export function lengthText(seconds: number, t: Translate): string {
-  const whole = Math.max(0, Math.round(seconds));
-  const first = lengths.findIndex(([, of]) => whole >= of);
-  let left = whole;
-  const parts = (first < 0 ? lengths.slice(-1) : lengths.slice(first, first + 2)).flatMap(([unit, of]) => {
-    const count = Math.floor(left / of);
-    left -= count * of;
-    return count === 0 && whole > 0 ? [] : [t(count === 1 ? `length ${unit}` : `length ${unit}s`, { count })];
-  });
-  return parts.join(" ");
+  return until === permanent || partsOf(until) !== undefined ? durationIn(given, "until") : { until };
 }

@@ -1,4 +1,4 @@
-import type { Command, Form, MenuInteraction, Reply } from "../discord/command.ts";
+import type { Command, MenuInteraction, Opened, Reply } from "../discord/command.ts";
 import type { Call } from "../kernel/call.ts";
 import { ProblemError } from "../kernel/errors.ts";
 import type { MenuSpec, MenuTarget } from "./entry.ts";
@@ -7,19 +7,19 @@ import type { PendingInteraction } from "./pending-interactions.ts";
 /** How an entry goes on once it is known what it is given. */
 export interface MenuSteps {
   menus: readonly MenuSpec[];
-  opens(asked: PendingInteraction, language: string, call: Call | undefined): Form | undefined;
-  begin(asked: PendingInteraction, call: Call, language: string): Promise<Reply>;
+  opens(asked: PendingInteraction, language: string, call: () => Promise<Call>): Opened;
+  start(asked: PendingInteraction, call: Call, language: string): Promise<Reply>;
 }
 
 /** A command of a menu: the entry it is a short way to, given what it was used on. */
-export function menuCommand(payload: Command["payload"], { menus, opens, begin }: MenuSteps): Command {
+export function menuCommand(payload: Command["payload"], { menus, opens, start }: MenuSteps): Command {
   const askedBy = (name: string, interaction: MenuInteraction): PendingInteraction => askedWith(menus, name, interaction);
 
   return {
     payload,
     opens: (_path, interaction, call) =>
       interaction.isChatInputCommand() ? undefined : opens(askedBy(payload.name, interaction), interaction.locale, call),
-    menu: (call, interaction) => begin(askedBy(payload.name, interaction), call, interaction.locale),
+    menu: (call, interaction) => start(askedBy(payload.name, interaction), call, interaction.locale),
   };
 }
 

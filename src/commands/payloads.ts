@@ -65,7 +65,7 @@ function inOrder(options: readonly OptionSpec[]): OptionSpec[] {
 }
 
 function payloadOf(command: string, path: string, option: OptionSpec): Named {
-  const { name, kind, required = false, choices, completes, min, max, channelTypes } = option;
+  const { name, kind, required = false, choices, completes, time, min, max, channelTypes } = option;
   const bounds = kind === "text" ? { min_length: min, max_length: max } : { min_value: min, max_value: max };
   const payload = {
     type: optionTypes[kind],
@@ -73,7 +73,7 @@ function payloadOf(command: string, path: string, option: OptionSpec): Named {
     ...describe(keysOf(command, path, name)),
     required,
     ...(choices !== undefined && { choices: choices.map((value) => ({ ...labelOf(command, value), value })) }),
-    ...(completes !== undefined && { autocomplete: true }),
+    ...((completes !== undefined || time !== undefined) && { autocomplete: true }),
     channel_types: channelTypes,
     ...bounds,
   };

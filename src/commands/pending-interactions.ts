@@ -15,6 +15,8 @@ export interface PendingInteraction {
   typed?: CommandInput;
   /** What it will do was shown: its form is sent as the answer, and nothing is asked again. */
   isAnswered?: true;
+  /** Options that were refused, which its form asks for besides. */
+  mends?: readonly string[];
 }
 
 /** An answer that only its asker sees can be changed for fifteen minutes; later there is nothing to press. */

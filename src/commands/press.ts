@@ -1,5 +1,5 @@
 import type { APIButtonComponentWithCustomId, APIActionRowComponent, APIButtonComponent, APIComponentInMessageActionRow } from "discord.js";
-import type { Row, Reply } from "../discord/command.ts";
+import type { ComponentInteraction, FormInteraction, Row, Reply } from "../discord/command.ts";
 import type { Entry, CommandInput, OptionSpec, PickSpec, PressSpec, Wording } from "./entry.ts";
 import { cut, momentOf } from "./show.ts";
 import { sentenceText } from "../discord/sentence.ts";
@@ -69,6 +69,11 @@ export function pressed(
     if (part !== "") values.push([option.name, part]);
   }
   return { entry, given: { values: Object.fromEntries(values), files: {} } };
+}
+
+/** What was picked in a menu. */
+export function pickedIn(interaction: ComponentInteraction | FormInteraction): string | undefined {
+  return interaction.isStringSelectMenu() ? interaction.values[0] : undefined;
 }
 
 function written({ choices }: OptionSpec, value = ""): string {

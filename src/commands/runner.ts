@@ -1,18 +1,32 @@
-import { nobodyNamed, type Operator } from "../config/config.ts";
-import type { Choice, Command, ComponentInteraction, Control, Form, FormInteraction, Reply } from "../discord/command.ts";
+import type { Operator } from "../config/config.ts";
+import type { Choice, Command, Control, Form, Reply } from "../discord/command.ts";
 import type { CommandIds } from "../discord/registration/command-ids.ts";
 import type { Call } from "../kernel/call.ts";
-import { refusalIn, RefusedCommand } from "../discord/refusal.ts";
-import { isDenial } from "../kernel/denied.ts";
+import { refusalIn, RefusedCommand, withOffer } from "../discord/refusal.ts";
+import type { Clock } from "../kernel/clock.ts";
 import { ProblemError, problems } from "../kernel/errors.ts";
 import { isHeld } from "../kernel/held.ts";
 import type { Page } from "../kernel/page.ts";
 import { annotated } from "../operations/route.ts";
 import type { Entry, CommandInput, SourceSpec, Wording } from "./entry.ts";
 import { givenFinder } from "./given-fields.ts";
-import { againRow, answerFormId, answerMode, fillControl, fillReply, formOf, keepForm } from "./forms.ts";
+import { asksForm, checkBeforeForm, type CheckDeps, maySee } from "./form-checks.ts";
+import { createFormOffers } from "./form-offers.ts";
+import {
+  answerFormId,
+  answerMode,
+  fillControl,
+  fillReply,
+  formOf,
+  formReply,
+  keepForm,
+  typedEmbed,
+  withMends,
+  withNumbers,
+  withoutForm,
+} from "./forms.ts";
 import { parseForm, parseOptions, joined } from "./input.ts";
-import { heldReply, pressed, buttonOf, rowOf } from "./press.ts";
+import { heldReply, pickedIn, pressed, buttonOf, rowOf } from "./press.ts";
 import type { PendingInteraction, PendingInteractions } from "./pending-interactions.ts";
 import { createLists } from "./lists.ts";
 import { menuCommand, type MenuSteps } from "./menus.ts";
@@ -20,6 +34,7 @@ import { commandPayloads } from "./payloads.ts";
 import { rawReply } from "./gallery.ts";
 import { showView } from "./show.ts";
 import { type CommandTable, nameOf } from "./table.ts";
+import { timeChoices, withTimes } from "./time-options.ts";
 import { translator } from "./texts.ts";
 import type { Verbs } from "./verbs.ts";
 
@@ -30,25 +45,23 @@ export interface CommandRunner {
   controls: Control[];
 }
 
-/** What answers name besides the service itself. */
-export interface Surroundings {
-  operator?: Operator;
-  commandIds?: CommandIds;
+interface RunnerDeps {
+  table: CommandTable;
+  verbs: Verbs;
+  kept: PendingInteractions;
+  clock: Clock;
+  /** Where people reach the service by browser. */
+  publicUrl: () => string;
+  operator: Operator;
+  commandIds: CommandIds;
 }
 
-/**
- * The commands of the table, doing what they say through the verbs of the HTTP routes.
- * @param publicUrl where people reach the service by browser
- */
-export function createCommandRunner(
-  table: CommandTable,
-  verbs: Verbs,
-  kept: PendingInteractions,
-  publicUrl: () => string,
-  { operator = nobodyNamed, commandIds = () => Promise.resolve(new Map()) }: Surroundings = {},
-): CommandRunner {
+/** The commands of the table, doing what they say through the verbs of the HTTP routes. */
+export function createCommandRunner({ table, verbs, kept, clock, publicUrl, operator, commandIds }: RunnerDeps): CommandRunner {
   const { entries, entryOf, menus, sources } = table;
+  const checks: CheckDeps = { verbs, sources, clock };
   const lists = createLists({ entryOf, verbs, kept, wordingOf });
+  const offers = createFormOffers(table, kept);
 
   function wordingOf(language: string, call: Call, given: CommandInput): Wording {
     const wording: Wording = {
@@ -67,10 +80,10 @@ export function createCommandRunner(
     return wording;
   }
 
-  type Step = (asked: PendingInteraction, call: Call, language: string) => Promise<Reply>;
+  type Step<T> = (asked: PendingInteraction, call: Call, language: string) => Promise<T>;
 
   /** A step whose refusals know where the person gave what they find wrong. */
-  function naming(step: Step): Step {
+  function naming<T>(step: Step<T>): Step<T> {
     return async (asked, call, language) => {
       try {
         return await step(asked, call, language);
@@ -82,7 +95,7 @@ export function createCommandRunner(
     };
   }
 
-  const perform = naming(async (asked, call, language) => {
+  const perform: Step<Reply> = naming(async (asked, call, language) => {
     const entry = entryOf(asked.entry);
     const { given } = asked;
     const operation = entry.operationFor?.(given) ?? entry.operation;
@@ -99,8 +112,9 @@ export function createCommandRunner(
   });
 
   /** What was given is complete: what else is needed is looked up, and it is asked about first where it could do harm. */
-  const begin = naming(async (asked, call, language) => {
-    const entry = entryOf(asked.entry);
+  const begin: Step<Reply> = naming(async (typed, call, language) => {
+    const entry = entryOf(typed.entry);
+    const asked = { ...typed, given: withTimes(entry, typed.given, clock.now()) };
     const { locate, asks, fills, form = [] } = entry;
     const located = locate === undefined ? {} : await locate(asked.given, call, verbs);
     const whole = { ...asked, given: { ...asked.given, values: { ...asked.given.values, ...located } } };
@@ -116,39 +130,34 @@ export function createCommandRunner(
     const { content, about, filled } = typeof question === "string" ? { content: question, about: {} } : question;
     const isAnswered = filled === undefined ? {} : ({ isAnswered: true } as const);
     const given = joined(whole.given, { values: { ...about, ...filled }, files: {} });
-    const key = kept.keep({ ...whole, ...isAnswered, typed: asked.given, given });
+    const key = kept.keep({ ...whole, ...isAnswered, typed: typed.given, given });
     const go = filled === undefined ? buttonOf(t("button go"), `go:${key}:yes`, 4) : buttonOf(t("button continue"), answerFormId(key), 4);
-    return { content, components: [rowOf(go, buttonOf(t("button cancel"), `go:${key}:no`))] };
+    const components = [rowOf(go, buttonOf(t("button cancel"), `go:${key}:no`))];
+    return { content, embeds: typedEmbed(entry, typed.given, language), components };
   });
 
-  /** What was typed into a form is not lost with a refusal that another try can put right. */
-  function offerAgain(error: unknown, asked: PendingInteraction, language: string): never {
-    if (!(error instanceof RefusedCommand) || isDenial(error.refusal)) throw error;
-    throw new RefusedCommand(error.refusal, error.findGiven, [againRow(kept, asked, translator(language))]);
+  const checkFirst = naming((asked, call) => checkBeforeForm(entryOf(asked.entry), asked.given, call, checks));
+
+  /** A command as it was given: what its form asks for is waited for once all else is sound. */
+  async function start(asked: PendingInteraction, call: Call, language: string): Promise<Reply> {
+    const entry = entryOf(asked.entry);
+    if (!asksForm(entry, asked.given)) return await begin(asked, call, language);
+    const t = translator(language);
+    await checkFirst(asked, call, language).catch((thrown: unknown) => {
+      throw withOffer(thrown, (error) => offers.beforeForm(error, asked, call, t));
+    });
+    return entry.fills === undefined ? formReply(kept, asked, t) : await begin(asked, call, language);
   }
 
   function askedFor(entry: Entry, given: CommandInput, userId: string): PendingInteraction {
     return { userId, entry: nameOf(entry), given, cursors: [] };
   }
 
-  /** Whether it can be told by now that somebody may not do this, whatever they fill in. */
-  function isRefused({ operation, operationFor, locate, input }: Entry, given: CommandInput, call: Call | undefined): boolean {
-    if (call === undefined || operationFor !== undefined || locate !== undefined) return false;
-    try {
-      verbs.require(operation, call, input(given, call).params);
-      return false;
-    } catch (error) {
-      return isDenial(error);
-    }
-  }
-
-  function opens(entry: Entry | undefined, given: CommandInput, userId: string, language: string, call?: Call): Form | undefined {
-    if (entry?.form === undefined || entry.fills !== undefined || entry.formAfterQuestion === true) return undefined;
-    if (isRefused(entry, given, call)) return undefined;
-    const isComplete = entry.form.every(({ name, required }) => required !== true || given.values[name] !== undefined);
-    const isAsked = entry.formWhen?.(given) ?? entry.form.some(({ name }) => given.values[name] === undefined);
-    if (isComplete && !isAsked) return undefined;
-    return formOf(entry, `fm:${kept.keep(askedFor(entry, given, userId))}`, given, language);
+  async function opens(asked: PendingInteraction, language: string, call: () => Promise<Call>): Promise<Form | undefined> {
+    const entry = entryOf(asked.entry);
+    if (entry.fills !== undefined || !asksForm(entry, asked.given)) return undefined;
+    if (!(await maySee(entry, asked.given, call, checks))) return undefined;
+    return formOf(entry, `fm:${kept.keep(asked)}`, asked.given, language);
   }
 
   function commandOf(payload: Command["payload"]): Command {
@@ -160,7 +169,7 @@ export function createCommandRunner(
         if (!interaction.isChatInputCommand()) return undefined;
         const entry = of.find((one) => one.path === path);
         const given = { ...parseOptions(interaction.options), channel: interaction.channelId };
-        return opens(entry, given, interaction.user.id, interaction.locale, call);
+        return entry && opens(askedFor(entry, given, interaction.user.id), interaction.locale, call);
       },
       async autocomplete({ name, value }, call, interaction): Promise<Choice[]> {
         const given = parseOptions(interaction.options as never);
@@ -169,6 +178,7 @@ export function createCommandRunner(
           (part) => part !== null,
         );
         const option = of.find((one) => one.path === path.join(" "))?.options?.find((one) => one.name === name);
+        if (option?.time !== undefined) return timeChoices(option.time, value, clock.now(), translator(interaction.locale));
         const source = sources[option?.completes ?? ""];
         if (source === undefined) return [];
         const found = source.read === undefined ? await listed(source, value, given, call) : await source.read(given, call, verbs, value);
@@ -186,7 +196,7 @@ export function createCommandRunner(
     const runs = of.map((entry): [string, NonNullable<Command["run"]>] => [
       entry.path,
       (options, call, interaction) =>
-        begin(askedFor(entry, { ...parseOptions(options), channel: interaction.channelId }, interaction.user.id), call, interaction.locale),
+        start(askedFor(entry, { ...parseOptions(options), channel: interaction.channelId }, interaction.user.id), call, interaction.locale),
     ]);
     const whole = runs.find(([path]) => path === "");
     return whole === undefined ? { subcommands: Object.fromEntries(runs) } : { run: whole[1] };
@@ -198,11 +208,15 @@ export function createCommandRunner(
       updates: ([, mode]) => mode === answerMode,
       run([key = ""], call, interaction) {
         const { isAnswered, typed, ...asked } = kept.take(key, interaction.user.id);
-        const filled = interaction.isModalSubmit() ? parseForm(interaction) : { values: {}, files: {} };
-        const withForm = (given: CommandInput) => ({ ...asked, given: joined(withoutForm(entryOf(asked.entry), given), filled) });
+        const entry = withMends(entryOf(asked.entry), asked.mends);
+        const filled = interaction.isModalSubmit() ? withNumbers(entry, parseForm(interaction)) : { values: {}, files: {} };
+        const withForm = (given: CommandInput) => ({ ...asked, given: joined(withoutForm(entry, given), filled) });
         const done = (isAnswered === true ? perform : begin)(withForm(asked.given), call, interaction.locale);
         // What was shown may be otherwise by now: another try begins with what was typed.
-        return done.catch((error: unknown) => offerAgain(error, withForm(typed ?? asked.given), interaction.locale));
+        return done.catch((thrown: unknown) => {
+          const [again, t] = [withForm(typed ?? asked.given), translator(interaction.locale)];
+          throw withOffer(thrown, (error) => offers.afterForm(error, again, call, t));
+        });
       },
     },
     {
@@ -215,9 +229,12 @@ export function createCommandRunner(
           return await perform(asked, call, interaction.locale);
         } catch (error) {
           // What may be well a little later can be pressed again.
-          if (error instanceof RefusedCommand && "retryable" in problems[error.refusal.code]) kept.giveBack(key);
-          else if (asked.typed !== undefined && entryOf(asked.entry).form !== undefined)
-            offerAgain(error, { ...asked, given: asked.typed }, interaction.locale);
+          const refusal = error instanceof RefusedCommand ? error.refusal : error;
+          if (refusal instanceof ProblemError && "retryable" in problems[refusal.code]) kept.giveBack(key);
+          else if (asked.typed !== undefined && entryOf(asked.entry).form !== undefined) {
+            const [again, t] = [{ ...asked, given: asked.typed }, translator(interaction.locale)];
+            throw withOffer(error, () => offers.afterQuestion(refusal, again, call, t));
+          }
           throw error;
         }
       },
@@ -225,39 +242,24 @@ export function createCommandRunner(
     {
       name: "do",
       updates: ([name]) => entries.some(({ press }) => press?.name === name && press?.replaces === true),
-      opens(args, interaction) {
+      opens(args, interaction, call) {
         const found = pressed(entries, args, pickedIn(interaction));
-        return found && opens(found.entry, found.given, interaction.user.id, interaction.locale);
+        return found && opens(askedFor(found.entry, found.given, interaction.user.id), interaction.locale, call);
       },
       run(args, call, interaction) {
         const found = pressed(entries, args, pickedIn(interaction));
         if (found === undefined)
           throw new ProblemError("invalid_transition", { detail: "This is not known any more. Give the command again." });
-        return begin(askedFor(found.entry, found.given, interaction.user.id), call, interaction.locale);
+        return start(askedFor(found.entry, found.given, interaction.user.id), call, interaction.locale);
       },
     },
     fillControl(kept, entryOf),
     ...lists.controls,
   ];
 
-  const steps: MenuSteps = {
-    menus,
-    opens: (asked, language, call) => opens(entryOf(asked.entry), asked.given, asked.userId, language, call),
-    begin,
-  };
+  const steps: MenuSteps = { menus, opens, start };
   const commands = commandPayloads(table).map((payload) =>
     payload.type === undefined || payload.type === 1 ? commandOf(payload) : menuCommand(payload, steps),
   );
   return { commands, controls };
-}
-
-/** A form that is sent says all of its fields anew: one that was cleared is not given. */
-function withoutForm({ form = [] }: Entry, given: CommandInput): CommandInput {
-  const fields = new Set(form.map(({ name }) => name));
-  return { ...given, values: Object.fromEntries(Object.entries(given.values).filter(([name]) => !fields.has(name))) };
-}
-
-/** What was picked in a menu. */
-function pickedIn(interaction: ComponentInteraction | FormInteraction): string | undefined {
-  return interaction.isStringSelectMenu() ? interaction.values[0] : undefined;
 }

@@ -1,3 +1,4 @@
+import { ProblemError } from "../kernel/errors.ts";
 import type { VerbInput } from "./verbs.ts";
 import type { CommandInput, SourceSpec } from "./entry.ts";
 import type { Page } from "../kernel/page.ts";
@@ -9,6 +10,18 @@ export const choiceLimit = 25;
 const long = 100;
 const wordLength = 2;
 const wholeNumber = /^[a-z]+-\d{6,}$/i;
+
+/** Finds a record by a route that reads one; what the caller may not read counts as found. */
+export function findBy(operation: string): NonNullable<SourceSpec["find"]> {
+  return async (id, call, verbs) => {
+    try {
+      return await verbs.run(operation, call, { params: { id } });
+    } catch (error) {
+      if (!(error instanceof ProblemError)) throw error;
+      return error.code === "record_not_found" ? undefined : id;
+    }
+  };
+}
 
 /** Records whose numbers begin with a prefix: a number that is half typed is looked for among the newest, a whole one among all. */
 export function numbered<View extends { number: string }>(
@@ -29,6 +42,7 @@ export function numbered<View extends { number: string }>(
       return whole === undefined ? ((await verbs.run(operation, call, input(typed))) as Page<View>).data : [whole];
     },
     choice: (view: View, _typed, t) => ({ name: cut(told(view, t), long), value: view.number }),
+    find: findBy(single),
     keeps: ({ number }: View, typed) => !isNumber(typed) || number.toLowerCase().includes(typed.toLowerCase()),
   };
 }

@@ -6,7 +6,8 @@ import type { Clock } from "../kernel/clock.ts";
 import type { Call } from "../kernel/call.ts";
 import { type Denial, isDenial } from "../kernel/denied.ts";
 import { type FieldError, ProblemError, validationProblem } from "../kernel/errors.ts";
-import { check } from "../kernel/validation.ts";
+import { check, fieldErrors } from "../kernel/validation.ts";
+import { ZodError } from "zod";
 
 export interface GivenFile {
   id: string;
@@ -65,6 +66,8 @@ export interface Verbs {
   may(operation: string, call: Call, params: VerbInput["params"]): boolean;
   /** @returns what the route's handler answers @throws ProblemError as the route refuses */
   run(operation: string, call: Call, input: VerbInput): Promise<unknown>;
+  /** A refusal that was told without being thrown, as if the operation had refused. */
+  refusal(operation: string, given: VerbInput, error: ProblemError): ProblemError;
   /** What a refusal for lack of rights was about, as the HTTP API notes it; undefined when it came from no verb. */
   denialOf(error: unknown): Denial | undefined;
   /** What was sent with a call that was refused; undefined when the refusal came from no verb. */
@@ -133,6 +136,10 @@ export function createVerbs({ clock, limiters, routes, knownPermissions, switche
     spec: (operation) => find(operation).route.spec,
     denialOf: (error) => (error instanceof Error ? denials.get(error) : undefined),
     sentWith: (error) => (error instanceof Error ? sent.get(error) : undefined),
+    refusal(operation, given, error) {
+      remember(operation, given, error, true);
+      return error;
+    },
     require(operation, call, params = {}) {
       try {
         find(operation).requireAllowed(call, params, false);
@@ -152,9 +159,11 @@ export function createVerbs({ clock, limiters, routes, knownPermissions, switche
     },
     check(operation, call, given) {
       try {
-        admit(operation, call, given);
+        const { body } = admit(operation, call, given);
+        find(operation).route.spec.request?.understand?.(body);
       } catch (error) {
-        throw remember(operation, given, error, false);
+        const refused = error instanceof ZodError ? validationProblem(fieldErrors(error.issues, "body")) : error;
+        throw remember(operation, given, refused, false);
       }
     },
     async run(operation, call, asked) {

@@ -22,6 +22,8 @@ export type FormInteraction = ModalSubmitInteraction<"cached" | "raw">;
 
 /** A form (Discord's modal). */
 export type Form = APIModalInteractionResponseCallbackData;
+/** The form to show, if any. */
+export type Opened = Promise<Form | undefined> | Form | undefined;
 /** A row of buttons or select menus; a message has at most five. */
 export type Row = APIActionRowComponent<APIComponentInMessageActionRow>;
 
@@ -71,10 +73,10 @@ export interface Command {
   subcommands?: Readonly<Record<string, Run>>;
   menu?: (call: Call, interaction: MenuInteraction) => Promise<Reply> | Reply;
   /**
-   * A form to show instead of running a handler. Discord takes a form only as the first answer, so it is made without look-ups.
-   * `call` is defined if the person is known already; then people without the permission can be refused before they type anything.
+   * A form to show instead of running a handler. Discord takes a form only as the first answer and within three seconds, so look-ups for
+   * it have to end early. @param call finds the person, who then can be refused before they type anything
    */
-  opens?: (path: string, interaction: SlashInteraction | MenuInteraction, call: Call | undefined) => Form | undefined;
+  opens?: (path: string, interaction: SlashInteraction | MenuInteraction, call: () => Promise<Call>) => Opened;
   autocomplete?: Complete;
 }
 
@@ -83,7 +85,7 @@ export interface Control {
   name: string;
   /** Whether the answer replaces the message; otherwise it is a new message. A refusal never replaces it. */
   updates?: (args: readonly string[]) => boolean;
-  /** A form to show instead of running `run`, made without look-ups. */
-  opens?: (args: readonly string[], interaction: ComponentInteraction) => Form | undefined;
+  /** A form to show instead of running `run`, as of a command. */
+  opens?: (args: readonly string[], interaction: ComponentInteraction, call: () => Promise<Call>) => Opened;
   run(args: readonly string[], call: Call, interaction: ComponentInteraction | FormInteraction): Promise<Reply> | Reply;
 }

@@ -4,23 +4,32 @@ import { lackText, ProblemError, type ProblemCode, problems, validationProblem }
 import { isSnowflake } from "../kernel/fields.ts";
 import { fieldErrors } from "../kernel/validation.ts";
 import { fieldLines, type FindGiven } from "./field-lines.ts";
-import type { Reply, Row } from "./command.ts";
+import type { Reply } from "./command.ts";
 import { english, escapeText, type Translate } from "./replies.ts";
 import { permissionText, sentenceText, taskText } from "./sentence.ts";
 
-/** A refused command: the refusal, where its wrong fields were given, and buttons that offer another attempt. */
-export class RefusedCommand extends Error {
-  readonly refusal: ProblemError;
-  readonly findGiven: FindGiven;
-  readonly components: readonly Row[] | undefined;
+/** What goes with a refusal, so that the input is not lost: buttons for another attempt, files, further lines. */
+export type Offer = Pick<Reply, "components" | "files"> & { notes?: readonly string[] };
 
-  constructor(refusal: ProblemError, findGiven: FindGiven, components?: readonly Row[]) {
-    super(refusal.message);
+/** A refused command: the refusal or an unexpected error, where its wrong fields were given, and what is offered with it. */
+export class RefusedCommand extends Error {
+  readonly refusal: unknown;
+  readonly findGiven: FindGiven | undefined;
+  readonly offer: Offer;
+
+  constructor(refusal: unknown, findGiven: FindGiven | undefined, offer: Offer = {}) {
+    super("a command was refused", { cause: refusal });
     this.name = "RefusedCommand";
     this.refusal = refusal;
     this.findGiven = findGiven;
-    this.components = components;
+    this.offer = offer;
   }
+}
+
+/** An error with what is offered with it. Where the person gave what it finds wrong stays known. */
+export function withOffer(thrown: unknown, offerFor: (error: unknown) => Offer): RefusedCommand {
+  const { refusal, findGiven } = thrown instanceof RefusedCommand ? thrown : { refusal: thrown, findGiven: undefined };
+  return new RefusedCommand(refusal, findGiven, offerFor(refusal));
 }
 
 /** What is known of the command that was refused. */
@@ -28,8 +37,8 @@ export interface RefusedAt {
   findGiven?: FindGiven | undefined;
   /** The name of the server it was given in. */
   community?: string | undefined;
-  /** A further line for this person. */
-  hint?: string | undefined;
+  /** Further lines for this person. */
+  notes?: readonly string[];
 }
 
 /** The refusal that was thrown; undefined if the error is none and has to be logged. */
@@ -45,8 +54,7 @@ export function refusalReply(error: unknown, t: Translate = english, at: Refused
   const lines = refusalLines(refusal, t, at);
   if (refusal.retryAfter !== undefined)
     lines.push(t("door wait", { at: `<t:${(Math.ceil(Date.now() / 1000) + refusal.retryAfter).toString()}:R>` }));
-  if (at.hint !== undefined) lines.push(at.hint);
-  return { content: [...lines, `-# ${refusal.code}`].join("\n") };
+  return { content: [...lines, ...(at.notes ?? []), `-# ${refusal.code}`].join("\n") };
 }
 
 /** What a refusal says, without its code, as a part of another reply. */

@@ -110,6 +110,8 @@ export interface RequestSpec<Params extends z.ZodObject, Query extends z.ZodObje
   params?: Params;
   query?: Query;
   body?: Body;
+  /** Refuses what the schema lets pass and the service method does not, by the content alone. @throws ZodError */
+  understand?: (body: z.output<Body>) => void;
   /** A request without a body counts as `{}`: for bodies whose fields are all optional. */
   bodyOptional?: boolean;
   /** The most bytes a body holds; `bodyLimit` unless said. */

@@ -167,10 +167,10 @@ async function overDiscord(scene: Scene, entry: string, way: Way, actor: User): 
   const reply = await give(scene, entry, way, actor);
   const { operation } = entryOf(entry);
   // What an entry looks up first may refuse already.
+  // What is only tried, before a form or beside an answer, counts where it is refused, or nothing else ran.
   const of = ran.filter((one) => one.operation === operation);
-  // What is shown beside an answer may be tried out after it.
-  const last =
-    of.findLast(({ input }) => input.query?.["dry_run"] === undefined) ?? of.at(-1) ?? ran.findLast(({ error }) => error !== undefined);
+  const isDone = ({ input, error }: Ran): boolean => error !== undefined || input.query?.["dry_run"] === undefined;
+  const last = of.findLast(isDone) ?? of.at(-1) ?? ran.findLast(({ error }) => error !== undefined);
   const refused = refusedBy(last?.error);
   if (refused !== undefined) {
     expect(reply.content).toContain(`-# ${refused.code ?? ""}`);

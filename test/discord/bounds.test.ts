@@ -16,6 +16,21 @@ test("options and form fields have the choices, the least and the most of the ro
   expect(optionOf("case list", "lead")).toEqual({ name: "lead", kind: "user" });
 });
 
+test("what a route takes as a length or a time completes as one, wherever it is typed", () => {
+  const timeOf = (entry: string, name: string) => optionOf(entry, name).time;
+  expect(timeOf("blacklist add", "duration")).toMatchObject({ kind: "length", canBePermanent: true });
+  expect(timeOf("alts add", "review-after")).toMatchObject({ kind: "length", canBePermanent: false });
+  expect(timeOf("staff suspend", "until")).toMatchObject({ kind: "end", canBePermanent: true });
+  expect(timeOf("intel resolve", "until")).toMatchObject({ kind: "time" });
+  expect(timeOf("roster history", "from")).toMatchObject({ kind: "past" });
+  expect(timeOf("roster edit", "effective")).toMatchObject({ kind: "past" });
+  expect(timeOf("request poach", "occurred")).toMatchObject({ kind: "past" });
+  expect(timeOf("request punishment", "duration")).toMatchObject({ kind: "length", canBePermanent: true });
+  expect(timeOf("blacklist add", "tags")).toBeUndefined();
+  const { accepts = () => true } = timeOf("setup policy", "claim") ?? {};
+  expect([accepts("30m"), accepts("9999w")]).toEqual([true, false]);
+});
+
 test("what an option says itself stays", () => {
   const status = optionOf("intel server register", "status").choices;
   expect(status).toContain("partner");

@@ -145,7 +145,7 @@ describe("everything that is sent to Discord", () => {
       const whole = { type: 2, data: commandData(entry, given(options), { resolved }) };
       const bare = { type: 2, data: commandData(entry, given(options.filter(({ required }) => required)), { resolved }) };
       const typed = options
-        .filter(({ completes }) => completes !== undefined)
+        .filter(({ completes, time }) => completes !== undefined || time !== undefined)
         .map(({ name }) => ({
           type: 4,
           data: commandData(entry, [{ name, type: 3, value: pick(hostileTexts, index).slice(0, 100), focused: true }]),

@@ -132,8 +132,9 @@ describe("review cards", () => {
       expect(said.content).toContain("was old");
       expect([said.components, said.ephemeral]).toEqual([[], true]);
       const denial = await press(admin, reference, "Deny");
-      const denied = await (await denial.submitModal({ reason: "The evidence does not show it." })).reply();
+      const denied = await denial.reply();
       expect(denied.content).toContain("was old");
+      expect(denial.interaction.modal).toBeNull();
       expect((await auditOf(world, reference)).map(({ action }) => action)).toEqual(["workflow.claim", "workflow.create"]);
     });
 

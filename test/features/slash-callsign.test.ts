@@ -147,7 +147,8 @@ describe("the numbers of /callsign block", () => {
     const blocked = () => world.app.database.read.callsignSlot.count({ where: { state: "blocked" } });
     await fill("callsign block", { pool: "east", numbers: "13, 20-22" });
     expect(await blocked()).toBe(4);
-    expect(await fill("callsign block", { pool: "east", numbers: "5, x-7" })).toContain("`numbers` (`x-7`): ");
+    const wrong = await (await ask.runSlashCommand("callsign block", { pool: "east", numbers: "5, x-7" })).reply();
+    expect(wrong.content).toContain("`numbers` (`x-7`): ");
     expect(await blocked()).toBe(4);
     await fill("callsign unblock", { pool: "east", numbers: "20-21" });
     expect(await blocked()).toBe(2);

@@ -111,10 +111,11 @@ describe("what staff do every day", () => {
         locale: "en-US",
       }) as never;
     const byWebhook = targetOf({ author: { id: "80351110224678912" }, webhookId: "80351110224678912", applicationId: null });
+    const noCall = () => Promise.reject(new Error("nobody asks for the person"));
     const menu = (name: string) =>
-      menuCommand({ name, type: 3 }, { ...commandTable, opens: (asked) => asked as never, begin: () => Promise.resolve({ content: "" }) });
+      menuCommand({ name, type: 3 }, { ...commandTable, opens: (asked) => asked as never, start: () => Promise.resolve({ content: "" }) });
     const authorOf = (target: never) => {
-      const asked = menu("Save as evidence").opens?.("", target, undefined) as unknown as PendingInteraction | undefined;
+      const asked = menu("Save as evidence").opens?.("", target, noCall) as unknown as PendingInteraction | undefined;
       return asked?.given.values["author"];
     };
 
@@ -125,7 +126,7 @@ describe("what staff do every day", () => {
       expect(authorOf(targetOf({ author: { id: "80351110224678918" }, webhookId: null, applicationId: null }))).toBe("80351110224678918");
     });
     test("is no offender", () => {
-      expect(() => menu("Report poaching").opens?.("", byWebhook, undefined)).toThrow(ProblemError);
+      expect(() => menu("Report poaching").opens?.("", byWebhook, noCall)).toThrow(ProblemError);
     });
   });
 

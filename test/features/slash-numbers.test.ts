@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { lengthText } from "../../src/commands/input.ts";
 import { translator } from "../../src/commands/texts.ts";
 import { staffAtConsole } from "../contract/world.ts";
 import { createWorld } from "../support/world.ts";
 import { filePunishment } from "./review-ground.ts";
+import { lengthText } from "../../src/commands/length-text.ts";
 
 const minute = 60_000;
 

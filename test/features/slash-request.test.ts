@@ -73,8 +73,15 @@ describe("/request", () => {
 
   test("what is wrong is named, and nothing is filed", async () => {
     const before = await count();
-    const reply = await file(author, "punishment", { user: world.member(), action: "demotion" }, { reason });
+    const run = await world.sandbox
+      .as(author)
+      .in(world.guild)
+      .runSlashCommand("request punishment", { user: world.member(), action: "demotion" });
+    const reply = await run.reply();
     expect(reply.content).toMatch(/^`demote-to`: .+\n-# validation_failed$/);
+    const opened = await run.clickButton("Change and send again");
+    await opened.acked;
+    expect(JSON.stringify(opened.interaction.modal)).toContain("demote-to");
     const viewer = await staffAtConsole(world, "viewer");
     const options = { server: right, category: "scam", severity: "low", "member-policy": "flag" };
     const refused = await world.sandbox.as(viewer).in(world.guild).runSlashCommand("request blacklist-server", options);

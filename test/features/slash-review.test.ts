@@ -186,7 +186,9 @@ describe("/review", () => {
     await fill("review release", { reason: "The other case is closed." });
     expect((await read(reference)).hold).toBeNull();
     expect(await fill("review void", { reason: "It was filed twice." })).toContain("is void");
-    expect(await fill("review reverse", { reason: "It was never approved at all." })).toContain("invalid_transition");
+    const reversing = await at(admin).runSlashCommand("review reverse", { reference });
+    expect((await reversing.reply()).content).toContain("invalid_transition");
+    expect(reversing.interaction.modal).toBeNull();
   });
 
   test("the queue is narrowed by its filters, and references are completed from what one may see", async () => {

@@ -3,6 +3,7 @@ import { withAnswerCheck } from "../../src/operations/answer-check.ts";
 import { randomBytes } from "node:crypto";
 import { pino } from "pino";
 import { onTestFinished } from "vitest";
+import { nobodyNamed } from "../../src/config/config.ts";
 import { createCommandRunner } from "../../src/commands/runner.ts";
 import { createPendingInteractions } from "../../src/commands/pending-interactions.ts";
 import { createVerbs } from "../../src/commands/verbs.ts";
@@ -111,7 +112,15 @@ export async function createHouse(options: HouseOptions = {}) {
     served: servedGuilds,
     logger,
   });
-  const { commands, controls } = createCommandRunner(commandTable, verbs, createPendingInteractions(), () => "http://127.0.0.1");
+  const { commands, controls } = createCommandRunner({
+    table: commandTable,
+    verbs,
+    kept: createPendingInteractions(),
+    clock,
+    publicUrl: () => "http://127.0.0.1",
+    operator: nobodyNamed,
+    commandIds: () => Promise.resolve(new Map()),
+  });
   discord.serve({
     commands,
     controls: [...controls, ...createConfirmControls(verbs)],

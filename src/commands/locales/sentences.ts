@@ -13,6 +13,15 @@ export const commonSentences: Sentences = {
     "Das ist nicht deine Frage: Den Befehl hat jemand anderes gegeben. Gib ihn selbst.",
   "This was answered already, and counts once.": "Das ist schon beantwortet und zählt nur einmal.",
 
+  // Lengths and times as people type them
+  "Write a length of time, such as 2 weeks, 1h30m or 30d.": "Schreib eine Dauer wie 2 Wochen, 1h30m oder 30d.",
+  "Write a length of time or a date, such as 2 weeks, 30d or 2027-01-31.":
+    "Schreib eine Dauer oder ein Datum, etwa 2 Wochen, 30d oder 31.01.2027.",
+  "Write a date or a time, such as 2027-01-31, 2027-01-31 18:00 or in 2 days.":
+    "Schreib ein Datum oder einen Zeitpunkt, etwa 31.01.2027, 31.01.2027 18:00 oder in 2 Tagen.",
+  "Write a date or a time, such as 2026-01-31, 2026-01-31 18:00 or 2 days ago.":
+    "Schreib ein Datum oder einen Zeitpunkt, etwa 31.01.2026, 31.01.2026 18:00 oder vor 2 Tagen.",
+
   // The database
   "The database is that of another installation than at the start, so nothing is written. Put the right one back, or restart the service.":
     "Die Datenbank gehört zu einer anderen Installation als beim Start, deshalb wird nichts geschrieben. Stelle die richtige wieder her oder starte den Dienst neu.",

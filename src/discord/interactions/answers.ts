@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import type { ComponentInteraction, Form, FormInteraction, MenuInteraction, Reply, SlashInteraction } from "../command.ts";
+import type { ComponentInteraction, Form, FormInteraction, MenuInteraction, Opened, Reply, SlashInteraction } from "../command.ts";
 import { fitForm } from "./component-limits.ts";
 import { messageOf, neutralReply, onlyForAsker, type Translate } from "../replies.ts";
 import { type RefusedAt, refusalReply } from "../refusal.ts";
@@ -27,7 +27,8 @@ export function createAnswers({ translator, logger }: AnswersOptions) {
     const refusal = refusalReply(error, t, { community: interaction.guild?.name, ...at });
     if (refusal !== undefined) return { reply: refusal, isRefusal: true };
     logger.error({ err: error, request_id: interaction.id, command: name }, "a slash command failed");
-    return { reply: neutralReply(interaction.id, t), isRefusal: true };
+    const neutral = neutralReply(interaction.id, t);
+    return { reply: { ...neutral, content: [neutral.content, ...(at.notes ?? [])].join("\n") }, isRefusal: true };
   };
 
   /** Sends an answer; if Discord refuses it, a neutral answer is sent instead. */
@@ -63,11 +64,11 @@ export function createAnswers({ translator, logger }: AnswersOptions) {
   const showForm = async (
     interaction: SlashInteraction | MenuInteraction | ComponentInteraction,
     name: string,
-    open: () => Form | undefined,
+    open: () => Opened,
   ): Promise<boolean> => {
     let form: Form | undefined;
     try {
-      const opened = open();
+      const opened = await open();
       form = opened === undefined ? undefined : fitForm(opened);
     } catch (error) {
       await interaction.deferReply({ flags: onlyForAsker });

@@ -18,6 +18,7 @@ import { fitChoices } from "./component-limits.ts";
 import type { ServedGuilds } from "../guild-state.ts";
 import { english, onlyForAsker, type Translate } from "../replies.ts";
 import { refusalReply, RefusedCommand } from "../refusal.ts";
+import { typedIn, typedOffer } from "../typed.ts";
 import { safeError } from "../rest/errors.ts";
 
 /** What answers interactions, and who is behind them. */
@@ -65,41 +66,36 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
 
   type Asking = { id: string; guildId: string; user: { id: string } };
 
-  const callBy = (actor: Actor, { id, guildId }: Asking): Call => {
+  const callOf = async ({ id, guildId, user }: Asking): Promise<Call> => {
+    const actor = await actorOf(user.id);
     return { client: null, actor, via: "slash", requestId: id, idempotency: null, replayed: false, guildId };
-  };
-
-  const callOf = async (interaction: Asking): Promise<Call> => callBy(await actorOf(interaction.user.id), interaction);
-
-  /** Undefined if the person has to be looked up first. */
-  const callAtOnce = (interaction: Asking): Call | undefined => {
-    const actor = actorOf(interaction.user.id);
-    if (!(actor instanceof Promise)) return callBy(actor, interaction);
-    actor.catch(() => undefined);
-    return undefined;
   };
 
   const outcomeOf = async (interaction: Repliable, name: string, work: Work | undefined): Promise<Outcome> => {
     const t = translator(interaction.locale);
-    if (!served.has(interaction.guildId)) return { reply: { content: t("door other-server") }, isRefusal: true };
-    if (work === undefined) return { reply: { content: t("door unknown") }, isRefusal: true };
+    // A refused form answers with what was typed into it.
+    const typed = interaction.isModalSubmit() ? typedOffer(typedIn(interaction), t) : { files: [], notes: [] };
+    const unserved = (content: string): Outcome => ({
+      reply: { content: [content, ...typed.notes].join("\n"), files: typed.files },
+      isRefusal: true,
+    });
+    if (!served.has(interaction.guildId)) return unserved(t("door other-server"));
+    if (work === undefined) return unserved(t("door unknown"));
     let call: Call | undefined;
     try {
       call = await callOf(interaction);
       return { reply: await work(call), isRefusal: false };
     } catch (thrown) {
-      const {
-        refusal: error,
-        findGiven,
-        components,
-      } = thrown instanceof RefusedCommand ? thrown : { refusal: thrown, findGiven: undefined, components: undefined };
+      const { refusal: error, findGiven, offer } = thrown instanceof RefusedCommand ? thrown : new RefusedCommand(thrown, undefined);
       if (call !== undefined && isDenial(error)) {
         const denial = denialOf(error) ?? { action: requiredBy(error) ?? name, code: error.code, isAboutRecord: false };
         noteDenied?.({ caller: callerOf(call), ...denial });
       }
-      const hint = mayBeFirstOwner(error, interaction) ? t("door new-here") : undefined;
-      const { reply, isRefusal } = failureOf(error, interaction, name, { findGiven, hint });
-      return { reply: { ...reply, ...(components !== undefined && { components }) }, isRefusal };
+      const hints = mayBeFirstOwner(error, interaction) ? [t("door new-here")] : [];
+      const notes = [...(offer.notes ?? []), ...hints, ...typed.notes];
+      const { reply, isRefusal } = failureOf(error, interaction, name, { findGiven, notes });
+      const { components, files = [] } = offer;
+      return { reply: { ...reply, ...(components !== undefined && { components }), files: [...files, ...typed.files] }, isRefusal };
     }
   };
 
@@ -109,7 +105,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     const name = `/${interaction.commandName} ${path}`.trim();
     if (
       await showForm(interaction, name, () =>
-        served.has(interaction.guildId) ? command?.opens?.(path, interaction, callAtOnce(interaction)) : undefined,
+        served.has(interaction.guildId) ? command?.opens?.(path, interaction, () => callOf(interaction)) : undefined,
       )
     )
       return;
@@ -122,13 +118,16 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     const control = controlOf.get(name);
     if (
       interaction.isMessageComponent() &&
-      (await showForm(interaction, name, () => (served.has(interaction.guildId) ? control?.opens?.(args, interaction) : undefined)))
+      (await showForm(interaction, name, () =>
+        served.has(interaction.guildId) ? control?.opens?.(args, interaction, () => callOf(interaction)) : undefined,
+      ))
     )
       return;
     const updates = control?.updates?.(args) === true && (interaction.isMessageComponent() || interaction.isFromMessage());
     if (updates) await interaction.deferUpdate();
     else await interaction.deferReply({ flags: onlyForAsker });
-    const outcome = await outcomeOf(interaction, name, control === undefined ? undefined : (call) => control.run(args, call, interaction));
+    const work: Work | undefined = control === undefined ? undefined : (call) => control.run(args, call, interaction);
+    const outcome = await outcomeOf(interaction, name, work);
     if (updates && outcome.isRefusal) await deliver(interaction, outcome.reply, "follow-privately");
     else await send(interaction, outcome);
   };

@@ -5,7 +5,7 @@ import { problemText } from "../../discord/refusal.ts";
 import { escapeText } from "../../discord/replies.ts";
 import { permissionText } from "../../discord/sentence.ts";
 import type { AuditVerification, AuditView, CheckpointView } from "./audit.schema.ts";
-import { textIn, timeIn } from "../../commands/input.ts";
+import { textIn } from "../../commands/input.ts";
 import { cut, codeText, labelOf, lineText, momentOf, showView, valueOf } from "../../commands/show.ts";
 import { isProblemCode } from "../../kernel/errors.ts";
 import { jsonObject } from "../../kernel/parsing.ts";
@@ -23,8 +23,8 @@ const own = [
   { name: "via", kind: "text" },
   { name: "outcome", kind: "text" },
   text("request"),
-  text("from", 30),
-  text("to", 30),
+  { name: "from", kind: "text" },
+  { name: "to", kind: "text" },
   text("words"),
 ] as const satisfies OptionSpec[];
 const filters: readonly OptionSpec[] = [{ name: "by", kind: "user" }, text("key"), ...own];
@@ -39,8 +39,8 @@ const searched = (given: CommandInput) => ({
     via: textIn(given, "via"),
     outcome: textIn(given, "outcome"),
     request_id: textIn(given, "request"),
-    from: timeIn(given, "from"),
-    to: timeIn(given, "to"),
+    from: textIn(given, "from"),
+    to: textIn(given, "to"),
     q: textIn(given, "words"),
   },
 });

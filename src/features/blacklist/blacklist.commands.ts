@@ -21,7 +21,7 @@ import {
   examinedNote,
 } from "./commands/replies.ts";
 import { evidenceEntries } from "../../commands/evidence-entries.ts";
-import { picked, textIn, timeIn, durationIn } from "../../commands/input.ts";
+import { picked, textIn, durationIn } from "../../commands/input.ts";
 import { pressButton, rowOf } from "../../commands/press.ts";
 import { idsIn, numberIn, personOf, pickedQuery, type Query, subjectIn } from "../../commands/records.ts";
 import { momentOf } from "../../commands/show.ts";
@@ -224,7 +224,7 @@ const blacklistEntries: readonly Entry[] = [
         ...picked(given, "category", "severity", "recommended-action", "member-policy", "include-alts"),
         ...durationIn(given),
         ...picked(given, "reason-public", "reason-internal"),
-        review_at: timeIn(given, "review-at"),
+        review_at: textIn(given, "review-at"),
         ...tagsOf(given),
         ...(given.values["reviewed"] === true && { reviewed: true }),
       },

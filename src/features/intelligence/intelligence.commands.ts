@@ -4,7 +4,7 @@ import { idsIn, numberIn, pickedQuery } from "../../commands/records.ts";
 import type { MatchView } from "./intelligence.schema.ts";
 import type { AuthorizationView } from "../authorization/authorization.schema.ts";
 import { escapeText } from "../../discord/replies.ts";
-import { picked, textIn, timeIn } from "../../commands/input.ts";
+import { picked, textIn } from "../../commands/input.ts";
 import {
   matchesPress,
   outcomeOption,
@@ -125,7 +125,7 @@ const intelEntries: readonly Entry[] = [
     form: [{ name: "reason", kind: "paragraph", required: true }],
     input: (given) => ({
       params: { ...at(given), match_id: textIn(given, "match") ?? "" },
-      body: { ...picked(given, "outcome", "reason"), until: timeIn(given, "until") },
+      body: { ...picked(given, "outcome", "reason"), until: textIn(given, "until") },
       revision: numberIn(given, "revision"),
     }),
     show: matchReply,

@@ -5,7 +5,7 @@ import type { CommandSet, Entry, FieldSpec, CommandInput, OptionSpec } from "../
 import type { VerbInput } from "../../commands/verbs.ts";
 import type { Call } from "../../kernel/call.ts";
 import type { UserPermissionsView } from "./users/users.schema.ts";
-import { picked, textIn, timeOf } from "../../commands/input.ts";
+import { durationIn, picked, textIn } from "../../commands/input.ts";
 import { catalogLine, effectiveReply, explainText, personText, roleText, simulationReply } from "./commands/replies.ts";
 import { readVisible } from "../../commands/records.ts";
 
@@ -15,7 +15,7 @@ const permission: OptionSpec = { name: "permission", kind: "text", required: tru
 const role: OptionSpec = { name: "role", kind: "text", required: true, completes: "staff-role", max: 50 };
 const here: OptionSpec = { name: "here", kind: "boolean" };
 const reason: OptionSpec = { name: "reason", kind: "text", min: 3, max: 500 };
-const until: OptionSpec = { name: "until", kind: "text", max: 40 };
+const until: OptionSpec = { name: "until", kind: "text", max: 40, time: { kind: "time", canBePermanent: true } };
 const keys = (name: string): OptionSpec => ({ name, kind: "text", completes: "permissions", max: 2000 });
 const whyForm: readonly FieldSpec[] = [{ name: "reason", kind: "paragraph", required: true, min: 3, max: 500 }];
 
@@ -30,7 +30,7 @@ function entryOfPerson(effect: "allow" | "deny" | "clear") {
       key: keyOf(given),
       effect,
       scope: guildOf(given, call),
-      expires_at: timeOf(textIn(given, "until"), Date.now()),
+      expires_at: durationIn(given, "until").duration,
       ...picked(given, "reason"),
     };
     return { params: about(given), body: { overrides: [override] } };

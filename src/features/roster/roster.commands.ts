@@ -4,14 +4,16 @@ import type { VerbInput } from "../../commands/verbs.ts";
 import { escapeText } from "../../discord/replies.ts";
 import type { LineView, RosterStatusView } from "./history/history.schema.ts";
 import type { EntryView, OneEntryView } from "./roster.schema.ts";
-import { picked, textIn, timeIn } from "../../commands/input.ts";
+import { picked, textIn } from "../../commands/input.ts";
 import { rosterSyncEntries } from "./sync/sync.commands.ts";
 import { card, idText } from "../../commands/records.ts";
 import { cut, codeText, lineText, mentionOf, momentOf, valueOf } from "../../commands/show.ts";
 
 const command = "roster";
 const text = (name: string, max = 100): OptionSpec => ({ name, kind: "text", max });
-const time = (name: string): OptionSpec => text(name, 30);
+const time = (name: string): OptionSpec => ({ name, kind: "text" });
+/** A time that is never in the future. */
+const past = (name: string): OptionSpec => ({ ...time(name), time: { kind: "past" } });
 const person: OptionSpec = { name: "user", kind: "user" };
 const someone: OptionSpec = { ...person, required: true };
 const supervisor: OptionSpec = { name: "supervisor", kind: "user" };
@@ -111,7 +113,7 @@ function historyLine(view: LineView, { t }: Wording): string {
 
 /** How somebody stood on the day that was asked about. */
 function standingNote({ standing }: { standing?: RosterStatusView | null }, { t, given }: Wording): string {
-  const on = timeIn(given, "on");
+  const on = textIn(given, "on");
   if (standing === undefined || on === undefined) return "";
   const user = `<@${textIn(given, "user") ?? ""}>`;
   if (standing === null) return t("roster history nobody", { user, on: momentOf(on) });
@@ -152,10 +154,10 @@ const rosterEntries: readonly Entry[] = [
         user_id: textIn(given, "user"),
         callsign: textIn(given, "callsign"),
         event: textIn(given, "event"),
-        from: timeIn(given, "from"),
-        to: timeIn(given, "to"),
-        on: timeIn(given, "on"),
-        known_at: timeIn(given, "known-at"),
+        from: textIn(given, "from"),
+        to: textIn(given, "to"),
+        on: textIn(given, "on"),
+        known_at: textIn(given, "known-at"),
       },
     }),
     line: historyLine,
@@ -165,10 +167,10 @@ const rosterEntries: readonly Entry[] = [
     command,
     path: "add",
     operation: "createRosterEntry",
-    options: [someone, staffRole, department, supervisor, { name: "trial-days", kind: "integer" }, time("since"), reason],
+    options: [someone, staffRole, department, supervisor, { name: "trial-days", kind: "integer" }, past("since"), reason],
     form: [{ ...why, required: true }, notes],
     input: (given) => ({
-      body: { ...facts(given), ...picked(given, "trial-days"), user_id: textIn(given, "user"), joined_at: timeIn(given, "since") },
+      body: { ...facts(given), ...picked(given, "trial-days"), user_id: textIn(given, "user"), joined_at: textIn(given, "since") },
     }),
   },
   {
@@ -183,7 +185,7 @@ const rosterEntries: readonly Entry[] = [
       supervisor,
       time("trial-ends"),
       time("suspended-until"),
-      time("effective"),
+      past("effective"),
       { name: "correction", kind: "boolean" },
       reason,
     ],
@@ -193,9 +195,9 @@ const rosterEntries: readonly Entry[] = [
       body: {
         ...facts(given),
         ...picked(given, "status", "correction"),
-        trial_ends_at: timeIn(given, "trial-ends"),
-        suspended_until: timeIn(given, "suspended-until"),
-        effective_at: timeIn(given, "effective"),
+        trial_ends_at: textIn(given, "trial-ends"),
+        suspended_until: textIn(given, "suspended-until"),
+        effective_at: textIn(given, "effective"),
       },
     }),
   },

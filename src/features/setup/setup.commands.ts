@@ -6,16 +6,17 @@ import type { PolicyView } from "../workflows/policies/policies.schema.ts";
 import { workflowKinds } from "../../kernel/vocabulary.ts";
 import { parseDuration } from "../../kernel/fields.ts";
 import type { ChannelsView } from "../channels/channels.schema.ts";
-import { picked, textIn, lengthText } from "../../commands/input.ts";
+import { picked, textIn } from "../../commands/input.ts";
 import { channelsHere, channelsInput, channelsText, postable, purposes } from "./commands/channels.ts";
 import { clientEntries } from "./commands/clients.ts";
 import { wizardReply } from "./commands/wizard.ts";
 import type { Translate } from "../../commands/texts.ts";
+import { lengthText } from "../../commands/length-text.ts";
 
 const command = "setup";
 const kind: OptionSpec = { name: "kind", kind: "text", required: true, choices: workflowKinds };
 const people = (name: string): OptionSpec => ({ name, kind: "integer", min: 1, max: 10 });
-const length = (name: string): OptionSpec => ({ name, kind: "text", max: 20 });
+const length = (name: string): OptionSpec => ({ name, kind: "text" });
 const lengths = ["first-touch", "decision", "expiry", "cool-down", "claim", "info"] as const;
 
 /** Lengths are seconds over HTTP; what is none is left for the service method to refuse. */
@@ -125,7 +126,7 @@ function policyLine(view: PolicyView, t: Translate): string {
   return `**${enumLabel(view.type, t)}** ${escapeText(view.reference_prefix)} · ${t("setup approvals", filled)}${warning}`;
 }
 
-/** A policy with its lengths, as people type them. */
+/** A policy with its lengths. */
 function policyText(view: PolicyView, t: Translate): string {
   const spans = lengths.map((name) => [name.replaceAll("-", "_"), lengthText(view[`${name.replaceAll("-", "_")}_seconds` as never], t)]);
   return [

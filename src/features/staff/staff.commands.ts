@@ -4,7 +4,7 @@ import { permissionName } from "../../discord/sentence.ts";
 import { keyed } from "../../commands/sources.ts";
 import type { VerbInput } from "../../commands/verbs.ts";
 import type { AccessView, StaffEntryView } from "./staff.schema.ts";
-import { picked, textIn, timeIn, endOf } from "../../commands/input.ts";
+import { picked, textIn, endOf } from "../../commands/input.ts";
 import { readVisible } from "../../commands/records.ts";
 import { accessText, entryLine, leaveStateText, profileText, quietHoursText, suspensionText } from "./commands/replies.ts";
 import type { Call } from "../../kernel/call.ts";
@@ -106,7 +106,7 @@ const leaves: readonly Entry[] = [
     form: whyForm,
     input: (given, call) => ({
       params: about(given, call),
-      body: { ...picked(given, "reason"), from: timeIn(given, "from"), ...endOf(given) },
+      body: { ...picked(given, "reason"), from: textIn(given, "from"), ...endOf(given) },
     }),
     show: (view, { t }) => ({ content: leaveStateText(view, t) }),
   },

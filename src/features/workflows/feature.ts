@@ -127,7 +127,7 @@ export const cards = feature({
     });
     return { cards, requestPlaces: { kindOf: workflows.kindOfKey, cardOf: cards.linkOf } };
   },
-  controls: ({ cards }, verbs, kept) => createReviewControls(verbs, kept, cards.refresh),
+  controls: ({ cards, clock }, verbs, kept) => createReviewControls({ verbs, kept, clock, refresh: cards.refresh }),
   start: ({ cards }) => cards.start(),
   stop: ({ cards }) => cards.stop(),
 });

@@ -7,7 +7,7 @@ import type { DraftView } from "./drafts/drafts.schema.ts";
 import type { WorkflowView } from "./requests/workflows.schema.ts";
 import { ownComments } from "./commands/comments.ts";
 import { cut } from "../../commands/show.ts";
-import { choiceLimit } from "../../commands/sources.ts";
+import { choiceLimit, findBy } from "../../commands/sources.ts";
 import { plainTitle } from "./commands/titles.ts";
 
 const least = 2;
@@ -47,6 +47,7 @@ const workflowSources: Readonly<Record<string, SourceSpec>> = {
   draft: {
     operation: "listRequestDrafts",
     input: () => ({ query: { limit: choiceLimit } }),
+    find: findBy("getRequestDraft"),
     choice: (view: DraftView, _typed, t) => ({ name: cut(draftName(view, t), 100), value: view.id }),
   },
 };

@@ -8,7 +8,7 @@ const record = (scene: Scene) => ({ record: at(scene, "record") });
 
 async function listSomebody({ world, owner, bob, kept }: Scene): Promise<void> {
   const { body } = await world.post("/blacklist", { kind: "user", subject_id: bob.id }, { actor: owner });
-  kept["record"] = body.data.number;
+  kept["record"] = kept["listed"] = body.data.number;
 }
 
 /** Somebody writes something that is worth keeping. */
@@ -112,7 +112,7 @@ export const blacklistEvidence: readonly Case[] = [
   {
     entry: "blacklist redact",
     by: "admin",
-    given: (scene) => ({ ...record(scene), piece: at(scene, "message") }),
+    given: (scene) => ({ record: at(scene, "listed"), piece: at(scene, "message") }),
     form: why,
     http: (scene) => ["POST", `/evidence/${at(scene, "message")}/redact`, why()],
     wrong: {

@@ -157,8 +157,8 @@ const actions: readonly Case[] = [
     http: ({ bob }) => ["POST", `${at}/actions`, { kind: "strike", user_id: bob.id, points: 3, duration: "P30D", ...why() }],
     wrong: {
       given: () => ({ case: first, kind: "strike", duration: "soon" }),
-      form: () => ({ reason: "Too short  " }),
-      http: () => ["POST", `${at}/actions`, { kind: "strike", duration: "soon", reason: "Too short  " }],
+      form: why,
+      http: () => ["POST", `${at}/actions`, { kind: "strike", duration: "soon", ...why() }],
     },
   },
   {

@@ -8,13 +8,14 @@ import { recordNotFound } from "../../../kernel/errors.ts";
 import type { Page } from "../../../kernel/page.ts";
 import { caseNotesPress, caseOption } from "./replies.ts";
 import type { Entry, CommandInput, OptionSpec, PickSpec, Wording } from "../../../commands/entry.ts";
-import { picked, textIn, durationIn, lengthText } from "../../../commands/input.ts";
+import { picked, textIn, durationIn } from "../../../commands/input.ts";
 import { permissionText } from "../../../discord/sentence.ts";
 import { parseDuration } from "../../../kernel/fields.ts";
 import { numberIn, readOptional } from "../../../commands/records.ts";
 import { enumLabel, cut, codeText, lineText, momentOf } from "../../../commands/show.ts";
 import { askAboutSubjects, peopleIn } from "../../../commands/subject-question.ts";
 import type { Verbs } from "../../../commands/verbs.ts";
+import { lengthText } from "../../../commands/length-text.ts";
 
 const command = "case";
 const note: OptionSpec = { name: "note", kind: "text", required: true, completes: "case-note", max: 40 };

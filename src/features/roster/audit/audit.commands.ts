@@ -12,7 +12,7 @@ import {
   type RosterAuditSummary,
   type RosterFindingView,
 } from "./audit.schema.ts";
-import { picked, textIn, timeIn } from "../../../commands/input.ts";
+import { picked, textIn } from "../../../commands/input.ts";
 import { pickRow, pressButton } from "../../../commands/press.ts";
 import { cut, momentOf } from "../../../commands/show.ts";
 
@@ -186,7 +186,7 @@ export const rosterAuditEntries: readonly Entry[] = [
       { name: "until", kind: "line" },
     ],
     press: acknowledging,
-    input: (given) => ({ body: { ...findings(given), ...picked(given, "reason"), until: timeIn(given, "until") } }),
+    input: (given) => ({ body: { ...findings(given), ...picked(given, "reason"), until: textIn(given, "until") } }),
     show: showResults,
   },
   {

@@ -64,7 +64,7 @@ export const clientEntries: readonly Entry[] = [
     command,
     path: "clients rotate",
     operation: "rotateKey",
-    options: [client, { name: "grace", kind: "text", max: 20 }],
+    options: [client, { name: "grace", kind: "text" }],
     input: (given) => {
       const grace = textIn(given, "grace");
       const seconds = grace === undefined ? undefined : grace === "0" ? 0 : (parseDuration(grace) ?? grace);

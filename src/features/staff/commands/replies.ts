@@ -1,12 +1,12 @@
 import { textFor, type Translate } from "../../../commands/texts.ts";
 import { escapeText } from "../../../discord/replies.ts";
 import { permissionText } from "../../../discord/sentence.ts";
-import { lengthText } from "../../../commands/input.ts";
 import type { LeaveStateView, SuspensionStateView } from "../duty/duty.schema.ts";
 import type { ActivityView, DisciplineView, LeaveView, ProfileView } from "../profile/profile.schema.ts";
 import type { QuietHours } from "../quiet-hours.ts";
 import type { AccessView, StaffEntryView } from "../staff.schema.ts";
 import { momentOf, enumLabel } from "../../../commands/show.ts";
+import { lengthText } from "../../../commands/length-text.ts";
 
 /** What somebody may do here, and why. */
 export function accessText(view: AccessView, t: Translate): string {

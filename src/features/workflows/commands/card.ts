@@ -8,10 +8,10 @@ import { escapeText } from "../../../discord/replies.ts";
 import type { ShownRequest, ShownQueue } from "../cards/shown.ts";
 import type { CheckView, WorkflowView } from "../requests/workflows.schema.ts";
 import { parseDuration } from "../../../kernel/fields.ts";
-import { lengthText } from "../../../commands/input.ts";
 import { cut, labelOf, mentionOf, momentOf, valueOf } from "../../../commands/show.ts";
 import { sentenceText } from "../../../discord/sentence.ts";
 import { requestTitle, saidInTitle } from "./titles.ts";
+import { lengthText } from "../../../commands/length-text.ts";
 
 type Status = WorkflowView["status"];
 type Named = readonly (readonly [name: string, value: string | undefined])[];

@@ -1,15 +1,18 @@
-import type { ComponentInteraction, Control, Form, FormInteraction, Reply } from "../../../discord/command.ts";
+import type { ComponentInteraction, Control, Form, Reply, Row } from "../../../discord/command.ts";
 import { escapeText } from "../../../discord/replies.ts";
 import type { EvidenceView } from "../../evidence/evidence.schema.ts";
 import type { StepView } from "../history/history.schema.ts";
 import type { DecisionAnswer } from "../requests/workflows.schema.ts";
+import { isDenial } from "../../../kernel/denied.ts";
 import { ProblemError } from "../../../kernel/errors.ts";
 import type { Page } from "../../../kernel/page.ts";
-import type { Wording } from "../../../commands/entry.ts";
-import { formOf, keepForm } from "../../../commands/forms.ts";
+import type { CommandInput, Entry, Wording } from "../../../commands/entry.ts";
+import { asksForm, checkBeforeForm, type CheckDeps, maySee } from "../../../commands/form-checks.ts";
+import { formOf, keepForm, typedEmbed } from "../../../commands/forms.ts";
 import { parseForm } from "../../../commands/input.ts";
 import type { PendingInteractions } from "../../../commands/pending-interactions.ts";
-import { buttonOf, rowOf } from "../../../commands/press.ts";
+import { buttonOf, pickedIn, rowOf } from "../../../commands/press.ts";
+import { withOffer } from "../../../discord/refusal.ts";
 import { cardFor } from "./card-for.ts";
 import { approvalQuestion, reviewEntries } from "./review.ts";
 import { changesSince, decisionText, locateRequest, readRequest, stepLine } from "./replies.ts";
@@ -30,12 +33,22 @@ interface Press {
 
 interface Pressed extends Press, Pick<Wording, "call" | "given" | "keepForm" | "t"> {
   params: { type: string; id: string };
+  /** A form was filled in. */
+  isFilled: boolean;
+  language: string;
 }
 
 /** Pressed on the question of an approval. */
 const yes = "yes";
 const no = "no";
+/** Opens a form again. */
+const againVerb = "again";
+/** Where the parts of a press are kept beside what was typed. */
+const pressKey = "press";
 const maxLength = 1900;
+
+const entryOf = (verb: string): Entry | undefined => reviewEntries.find(({ path }) => path === verb);
+const aboutOf = ({ reference, revision }: Press): CommandInput => ({ values: { reference, revision }, files: {} });
 
 function pressOf([verb = "", reference = "", revision = "", mode]: readonly string[], picked?: string): Press {
   return { verb: verb === "more" ? (picked ?? "") : verb, reference, revision: Number(revision), isOwn: mode === "me" };
@@ -45,12 +58,15 @@ function idOf({ verb, reference, revision, isOwn }: Press): string {
   return `wf:${verb}:${reference}:${revision.toString()}${isOwn ? ":me" : ""}`;
 }
 
-function pickedIn(interaction: ComponentInteraction | FormInteraction): string | undefined {
-  return interaction.isStringSelectMenu() ? interaction.values[0] : undefined;
+interface ReviewControlsDeps extends Omit<CheckDeps, "sources"> {
+  kept: PendingInteractions;
+  /** Shows a request in its channel as it is now. */
+  refresh: (requestId: string) => void;
 }
 
-/** The buttons and menus of review cards. @param refresh shows a request in its channel as it is now */
-export function createReviewControls(verbs: Verbs, kept: PendingInteractions, refresh: (requestId: string) => void): Control[] {
+/** The buttons and menus of review cards. */
+export function createReviewControls({ verbs, kept, clock, refresh }: ReviewControlsDeps): Control[] {
+  const checks: CheckDeps = { verbs, clock, sources: {} };
   const look: Readonly<Record<string, (pressed: Pressed) => Promise<Reply>>> = {
     approve: (pressed) => question(pressed),
     [yes]: (pressed) => decide("approve", pressed),
@@ -94,8 +110,44 @@ export function createReviewControls(verbs: Verbs, kept: PendingInteractions, re
       [t("review stale", { reference: escapeText(reference) }), changes].filter((part) => part !== "").join("\n"),
       maxLength,
     );
-    const card = isOwn && view !== undefined ? await cardFor(view, pressed, verbs) : { components: [] };
-    return { ...card, content };
+    const card: Reply = isOwn && view !== undefined ? await cardFor(view, pressed, verbs) : { content, components: [] };
+    const entry = entryOf(pressed.verb);
+    // What was typed into a form can be sent on about what is shown now.
+    if (entry?.form === undefined || view === undefined || !pressed.isFilled) return { ...card, content };
+    return {
+      content,
+      embeds: [...(card.embeds ?? []), ...typedEmbed(entry, pressed.given, pressed.language)],
+      components: [...(card.components ?? []), again({ ...pressed, revision: view.revision })],
+    };
+  }
+
+  /** Why a form did not open at once; where nothing is in its way any more, a button that opens it. */
+  async function formLater(entry: Entry, pressed: Pressed): Promise<Reply> {
+    const { call, t } = pressed;
+    try {
+      await checkBeforeForm(entry, aboutOf(pressed), call, checks);
+    } catch (error) {
+      if (error instanceof ProblemError && error.code === "precondition_failed") return await stale(pressed);
+      throw error;
+    }
+    return { content: t("say form"), components: [rowOf(buttonOf(t("button form"), idOf(pressed), 1))] };
+  }
+
+  /** A button that opens the form again, with what was typed into it. */
+  function again(pressed: Pressed): Row {
+    const { verb, reference, revision, isOwn, given, call, t } = pressed;
+    const values = { ...given.values, [pressKey]: [verb, reference, revision.toString(), ...(isOwn ? ["me"] : [])] };
+    const key = kept.keep({ userId: call.actor?.id ?? "", entry: `review ${verb}`, given: { ...given, values }, cursors: [] });
+    return rowOf(buttonOf(t("button again"), `wf:${againVerb}:${key}`, 1));
+  }
+
+  /** What is pressed, and what was typed before where it is pressed again. */
+  function openedBy(args: readonly string[], interaction: ComponentInteraction): { press: Press; given: CommandInput } {
+    const [verb, key = ""] = args;
+    if (verb !== againVerb) return { press: pressOf(args, pickedIn(interaction)), given: { values: {}, files: {} } };
+    const { given } = kept.find(key, interaction.user.id);
+    const parts = given.values[pressKey];
+    return { press: pressOf(Array.isArray(parts) ? parts : []), given };
   }
 
   async function decide(verb: ReviewMove, pressed: Pressed): Promise<Reply> {
@@ -118,25 +170,32 @@ export function createReviewControls(verbs: Verbs, kept: PendingInteractions, re
       updates([verb = "", , , mode]) {
         return verb === yes || verb === no || (mode === "me" && verb !== "approve" && verb !== "more");
       },
-      opens(args, interaction): Form | undefined {
-        const press = pressOf(args, pickedIn(interaction));
-        const entry = reviewEntries.find(({ path }) => path === press.verb);
-        if (entry?.form === undefined || entry.formAfterQuestion === true) return undefined;
-        return formOf(entry, idOf(press), { values: {}, files: {} }, interaction.locale);
+      async opens(args, interaction, call): Promise<Form | undefined> {
+        const { press, given } = openedBy(args, interaction);
+        const entry = entryOf(press.verb);
+        if (entry === undefined || !asksForm(entry, aboutOf(press)) || !(await maySee(entry, aboutOf(press), call, checks)))
+          return undefined;
+        return formOf(entry, idOf(press), given, interaction.locale);
       },
       async run(args, call, interaction): Promise<Reply> {
-        const press = pressOf(args, pickedIn(interaction));
+        const press = interaction.isModalSubmit() ? pressOf(args) : openedBy(args, interaction).press;
+        const entry = entryOf(press.verb);
         const { type, id } = await locateRequest({ values: { reference: press.reference }, files: {} }, call, verbs);
         const params = { type: String(type), id: String(id) };
         const filled = interaction.isModalSubmit() ? parseForm(interaction) : { values: {}, files: {} };
         const given = { ...filled, values: { ...filled.values, ...params } };
-        const keep: Pressed["keepForm"] = (entry, asked) => keepForm(kept, call, entry, asked);
-        const pressed: Pressed = { ...press, params, given, call, keepForm: keep, t: translator(interaction.locale) };
+        const [language, isFilled] = [interaction.locale, interaction.isModalSubmit()];
+        const keep: Pressed["keepForm"] = (name, asked) => keepForm(kept, call, name, asked);
+        const pressed: Pressed = { ...press, params, given, call, isFilled, language, keepForm: keep, t: translator(language) };
+        if (entry !== undefined && !isFilled && asksForm(entry, aboutOf(press))) return await formLater(entry, pressed);
         const looked = look[press.verb];
         if (looked !== undefined) return await looked(pressed);
         if (!isMove(press.verb))
           throw new ProblemError("invalid_transition", { detail: "This card is of another version. Look it up anew." });
-        return await decide(press.verb, pressed);
+        return await decide(press.verb, pressed).catch((error: unknown) => {
+          if (!isFilled || isDenial(error)) throw error;
+          throw withOffer(error, () => ({ components: [again(pressed)] }));
+        });
       },
     },
   ];

@@ -1,6 +1,6 @@
-import { boundsOf, resolved as resolve, type FieldSchema } from "../../../commands/bounds.ts";
+import { boundsOf, resolved as resolve, timeOf, type FieldSchema } from "../../../commands/bounds.ts";
 import type { FieldSpec, CommandInput, OptionSpec } from "../../../commands/entry.ts";
-import { durationIn, picked, textIn, typedTime } from "../../../commands/input.ts";
+import { durationIn, picked, textIn } from "../../../commands/input.ts";
 import { type WorkflowKind, workflowKinds } from "../../../kernel/vocabulary.ts";
 import type { FilingOption } from "../kinds/kind.ts";
 import { filingOperation, kinds, schemaAtTop } from "../kinds/kinds.ts";
@@ -70,9 +70,15 @@ function filingOf(type: WorkflowKind): Filing {
   function optionOf(option: FilingOption): OptionSpec {
     const [field = ""] = fieldsOf(option);
     const isRequired = option.required ?? (required.includes(field) && assumed[field] === undefined);
-    const { completes, max } = option;
+    const { completes, isPast, max } = option;
+    const time = timeOf(payload.shape, field, isPast === true);
     const spec = { name: nameOf(option), ...valueOf(option.as, field), ...(max !== undefined && { max }) };
-    return { ...spec, ...(completes !== undefined && { completes }), ...(isRequired && { required: true }) };
+    return {
+      ...spec,
+      ...(time !== undefined && { time }),
+      ...(completes !== undefined && { completes }),
+      ...(isRequired && { required: true }),
+    };
   }
 
   function valueOf(as: FilingOption["as"], field: string): Omit<OptionSpec, "name"> {
@@ -105,7 +111,6 @@ function filingOf(type: WorkflowKind): Filing {
     const { of, type: what } = schemaOf(field);
     if (text === undefined) return undefined;
     if (what === "array") return text.split(/[\s,]+/).filter((id) => id !== "");
-    if (of === "Timestamp") return typedTime(text);
     return of === "Duration" ? durationIn(given, name).duration : given.values[name];
   }
 

@@ -1,4 +1,5 @@
-import type { Verbs } from "../../../commands/verbs.ts";
+import type { VerbInput, Verbs } from "../../../commands/verbs.ts";
+import { ProblemError, type ProblemCode, problems } from "../../../kernel/errors.ts";
 import { escapeText } from "../../../discord/replies.ts";
 import { sentenceText } from "../../../discord/sentence.ts";
 import type { StepView } from "../history/history.schema.ts";
@@ -13,6 +14,7 @@ import { cut, momentOf } from "../../../commands/show.ts";
 import { textFor, type TextKey, type Translate } from "../../../commands/texts.ts";
 
 const maxLength = 900;
+const isProblem = (code: string): code is ProblemCode => Object.hasOwn(problems, code);
 
 /** The address of a request that was located, as reading routes name it. */
 export const addressOf = (given: CommandInput) => ({ type: textIn(given, "type") ?? "", id: textIn(given, "id") ?? "" });
@@ -32,6 +34,22 @@ export async function readRequest(verbs: Verbs, call: Call, params: { type: stri
     const answer = await verbs.run("getWorkflow", call, { params, query: { why_not: "true" } });
     return annotated(answer).view as WorkflowView;
   });
+}
+
+/** Tries a decision without taking it. @throws ProblemError as the service method refuses it, or of what is in its way */
+export async function requireDecidable(input: VerbInput, call: Call, verbs: Verbs): Promise<void> {
+  const { blockers = [] } = (await verbs.run("decideWorkflow", call, { ...input, query: { dry_run: "true" } })) as DecisionAnswer;
+  for (const { code, detail } of blockers)
+    throw verbs.refusal("decideWorkflow", input, new ProblemError(isProblem(code) ? code : "invalid_transition", { detail }));
+}
+
+/** Whether the request is there for somebody who has to see it. @throws ProblemError record_not_found */
+export async function requireVisible({ params = {} }: VerbInput, call: Call, verbs: Verbs): Promise<void> {
+  try {
+    await verbs.run("getWorkflow", call, { params });
+  } catch (error) {
+    if (!(error instanceof ProblemError) || error.code === "record_not_found") throw error;
+  }
 }
 
 /** What came of a decision. @param verb the move that was made; a vote by default */

@@ -9,7 +9,7 @@ import { checkLine } from "./card.ts";
 import { cardFor } from "./card-for.ts";
 import { opensRequest, requestLine } from "./review.ts";
 import { kindWord, requestTitle } from "./titles.ts";
-import { addressOf, decisionAddress, decisionText, locateRequest, readRequest } from "./replies.ts";
+import { addressOf, decisionAddress, decisionText, locateRequest, readRequest, requireDecidable, requireVisible } from "./replies.ts";
 import { linesOf } from "./moves.ts";
 import { card, idText, personOf, type Fact } from "../../../commands/records.ts";
 import { cut, momentOf, valueOf } from "../../../commands/show.ts";
@@ -100,6 +100,7 @@ const authors: readonly Entry[] = [
         ...(textIn(given, "reason") !== undefined && { [wordsOf[textIn(given, "type") ?? ""] ?? "reason"]: textIn(given, "reason") }),
       },
     }),
+    checks: requireVisible,
     show: (view: WorkflowView, wording, verbs) => cardFor(view, wording, verbs),
   },
   {
@@ -127,6 +128,7 @@ const authors: readonly Entry[] = [
       const body = { decision: "provide_info", ...picked(given, "answer"), ...(evidence.length > 0 && { evidence }) };
       return { params: decisionAddress(given), body };
     },
+    checks: requireDecidable,
     show: decided("answer"),
   },
   {
@@ -140,6 +142,7 @@ const authors: readonly Entry[] = [
     form: [{ name: "body", kind: "paragraph", required: true }],
     locate: locateRequest,
     input: (given) => ({ params: addressOf(given), body: picked(given, "body", "visibility") }),
+    checks: requireVisible,
   },
   {
     command,

@@ -16,7 +16,7 @@ import { numberIn } from "../../../commands/records.ts";
 import { commentEditEntry } from "./comments.ts";
 import { outcomeText, tryApproval } from "./approval.ts";
 import { cardFor } from "./card-for.ts";
-import { addressOf, decisionAddress, decisionText, locateRequest, readRequest, stepLine } from "./replies.ts";
+import { addressOf, decisionAddress, decisionText, locateRequest, readRequest, requireDecidable, stepLine } from "./replies.ts";
 import { statsReply } from "./stats.ts";
 import { plainTitle, requestTitle } from "./titles.ts";
 import { subjectHistory } from "../../../commands/subject-question.ts";
@@ -94,6 +94,7 @@ const moves: readonly Entry[] = (Object.keys(reviewMoves) as ReviewMove[]).map((
     ...(form !== undefined && { form }),
     locate: locateRequest,
     input: (given) => moveInput(verb, given, numberIn(given, "revision")),
+    checks: requireDecidable,
     ...(verb === "approve" && { asks: approvalQuestion, formAfterQuestion: true }),
     show: (answer: DecisionAnswer, { t }) => ({ content: decisionText(answer, t, verb) }),
   };

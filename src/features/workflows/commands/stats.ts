@@ -1,9 +1,9 @@
 import type { Reply } from "../../../commands/entry.ts";
-import { lengthText } from "../../../commands/input.ts";
 import { cut, momentOf } from "../../../commands/show.ts";
 import type { Translate } from "../../../commands/texts.ts";
 import { openStatuses } from "../state/table.ts";
 import type { NumbersView, StatsView } from "../stats/stats.schema.ts";
+import { lengthText } from "../../../commands/length-text.ts";
 
 const barLength = 10;
 const maxKinds = 12;

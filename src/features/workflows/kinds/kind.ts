@@ -30,6 +30,8 @@ export interface FilingOption {
   /** By default as the field is. */
   required?: boolean;
   completes?: string;
+  /** Whether a time is never in the future. */
+  isPast?: true;
   max?: number;
 }
 

@@ -118,7 +118,7 @@ export const poach = kind({
       { name: "offender", field: "offender_user_ids", as: "user" },
       { name: "offending-server", field: "offending_server_id" },
       { name: "victim-server", field: "victim_server_id" },
-      { name: "occurred", field: "occurred_at" },
+      { name: "occurred", field: "occurred_at", isPast: true },
       "method",
       { name: "parties", field: "party_server_ids", max: 250 },
       "covers",

@@ -1,4 +1,5 @@
 import { walkDescription, WalkNotes } from "../../../kernel/keyset.ts";
+import { understand } from "./intake.ts";
 import { filingOperation, pascalCase, kindOf, kinds } from "../kinds/kinds.ts";
 import type { RoutePermission } from "../../../kernel/permissions.ts";
 import { z } from "zod";
@@ -81,7 +82,7 @@ function creationRoute(workflows: WorkflowsService, kind: WorkflowKind): Route {
     description:
       "The fields may stand flat or in `payload`, in snake_case or camelCase. A needed field that is missing is refused by name. Unknown fields are kept and reported in `warnings`; names only the service gives are refused.",
     access: { permission: `workflows.${kind}.create`, ...(isPersonal && { personal: true }) },
-    request: { body: bodyOf(kind), example: kinds[kind].example },
+    request: { body: bodyOf(kind), understand: (body) => void understand(kinds[kind], body), example: kinds[kind].example },
     success: {
       status: 201,
       shape: "flat",
