@@ -32,6 +32,7 @@ export const interactionTexts = {
     "Is this service new here? Whoever runs it names the first owner (`provost bootstrap --owner`); an owner then says with `/setup` who is staff.",
   "door cut": "… (cut: the full text is too long for a message)",
   "door cut-file": "… (cut: the file {file} has all of it)",
+  "door typed-file": "what-you-typed.txt",
   "door typed": "What you typed is in {file}.",
   "door attach-again": "Attach again: {files}",
   "door controls-cut": "Not every button and choice has room here.",

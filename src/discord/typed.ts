@@ -1,8 +1,6 @@
 import type { FormInteraction, ReplyFile } from "./command.ts";
 import { escapeText, type Translate } from "./replies.ts";
 
-const fileName = "what-you-typed.txt";
-
 /** What was filled into a form, by the names of its fields. */
 export interface Typed {
   values: Readonly<Record<string, string>>;
@@ -26,6 +24,7 @@ export function typedIn({ fields }: FormInteraction): Typed {
 export function typedOffer({ values, files }: Typed, t: Translate): { files: ReplyFile[]; notes: string[] } {
   const filled = Object.entries(values).filter(([, text]) => text !== "");
   const content = filled.length === 1 ? (filled[0]?.[1] ?? "") : filled.map(([name, text]) => `${name}:\n${text}\n`).join("\n");
+  const fileName = t("door typed-file");
   return {
     files: filled.length === 0 ? [] : [{ name: fileName, content }],
     notes: [

@@ -99,6 +99,7 @@ export const phrases = texts({
       "Ist dieser Dienst hier neu? Wer ihn betreibt, benennt den ersten Eigentümer (`provost bootstrap --owner`); der sagt dann mit `/setup`, wer zum Team gehört.",
     "door cut": "… (gekürzt: Der ganze Text ist zu lang für eine Nachricht.)",
     "door cut-file": "… (gekürzt: Die Datei {file} enthält alles.)",
+    "door typed-file": "dein-text.txt",
     "door typed": "Was du geschrieben hast, steht in {file}.",
     "door attach-again": "Hänge wieder an: {files}",
     "door controls-cut": "Nicht alle Knöpfe und Auswahlen haben hier Platz.",

@@ -1,0 +1,67 @@
+import { spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { systemCall } from "../../../src/kernel/call.ts";
+import { uuid7 } from "../../../src/kernel/ids.ts";
+import { messageLines } from "../shown.ts";
+import type { Stage } from "../stage.ts";
+
+const root = fileURLToPath(new URL("../../..", import.meta.url));
+
+/** What people read without having asked for it: direct messages and the cards of a channel. */
+export async function messages(stage: Stage): Promise<void> {
+  const { world, people, begin, show, guild } = stage;
+  begin("messages");
+  await world.app.deliveries.deliverDue(systemCall("job", uuid7()));
+  for (const user of Object.values(people))
+    for (const message of world.sandbox.directMessages(user)) show(`To @${user.username}`, messageLines(message as never));
+  begin("cards");
+  for (const message of guild.messages())
+    if (message.embeds.length > 0 && !message.flags) show("In the channel", messageLines(message as never));
+}
+
+/** The pages that people open. */
+export async function pages({ world, people, begin, show }: Stage, locale: "en" | "de"): Promise<void> {
+  begin("pages");
+  const asked = { discord_user_id: people.resident.id, purpose: "verification" };
+  const { url } = (await world.post("/authorize/sessions", asked, { actor: people.mona })).body as { url: string };
+  const headers = { "accept-language": locale, accept: "text/html" };
+  for (const [title, path] of [
+    ["The consent page", new URL(url).pathname],
+    ["A link that is over", "/authorize/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"],
+    ["The privacy page before anybody is signed in", "/privacy"],
+    ["The first page", "/"],
+    ["An address that does not exist", "/nowhere"],
+  ] as const)
+    show(title, textOf(await (await fetch(world.url + path, { headers, redirect: "manual" })).text()));
+}
+
+/** What an operator reads at the command line. */
+export async function commandLine({ begin, show }: Stage): Promise<void> {
+  begin("command-line");
+  for (const line of ["--help", "keys --help", "nosuch", "keys list", "config check", "audit verify --database nowhere"])
+    show(`provost ${line}`, await runCli(line.split(" ")));
+}
+
+function runCli(words: readonly string[]): Promise<string[]> {
+  const child = spawn(process.execPath, ["--import", "tsx", "src/cli.ts", ...words], { cwd: root, env: { PATH: process.env["PATH"] } });
+  let text = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (part: Buffer) => (text += part.toString()));
+  return new Promise((resolve) => child.on("close", () => resolve(text.split("\n").filter((line) => line.trim() !== ""))));
+}
+
+const entities: Readonly<Record<string, string>> = { "&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"', "&#39;": "'", "&nbsp;": " " };
+
+/** A page as it is read aloud: a line for each block, without styles and scripts. */
+function textOf(page: string): string[] {
+  return page
+    .replaceAll(/<(style|script|head)\b[\s\S]*?<\/\1>/g, "")
+    .replaceAll(/\s+/g, " ")
+    .replaceAll(/<button[^>]*>(.*?)<\/button>/g, "\n[$1]\n")
+    .replaceAll(/<\/?(?:p|h\d|li|ul|section|div|main|form|header|footer|summary|details|dt|dd|tr|body|html|br)\b[^>]*>/g, "\n")
+    .replaceAll(/<code>(.*?)<\/code>/g, "`$1`")
+    .replaceAll(/<[^>]+>/g, "")
+    .replaceAll(/&(?:amp|lt|gt|quot|nbsp|#39);/g, (entity) => entities[entity] ?? entity)
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "");
+}
