@@ -142,7 +142,7 @@ export function createCommandRunner({ table, verbs, kept, clock, publicUrl, oper
 
   const checkFirst = naming((asked, call) => checkBeforeForm(entryOf(asked.entry), asked.given, call, checks));
 
-  /** A command as it was given: what its form asks for is waited for once all else is complete. */
+  /** A command as it was given: what its form asks for is waited for once all else is sound. */
   async function start(asked: PendingInteraction, call: Call, language: string): Promise<Reply> {
     const entry = entryOf(asked.entry);
     if (!asksForm(entry, asked.given)) return await begin(asked, call, language);
