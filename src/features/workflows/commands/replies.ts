@@ -44,9 +44,8 @@ export async function requireDecidable(input: VerbInput, call: Call, verbs: Verb
   const { type = "", website_id: id = "" } = input.params ?? {};
   // A refusal without a detail is worded with how the request stands.
   const decision = blocker.detail === "" ? (await readRequest(verbs, call, { type, id }))?.decision : undefined;
-  const refused = new ProblemError(isProblem(blocker.code) ? blocker.code : "invalid_transition", {
-    ...(blocker.detail === "" ? { extra: { from: tried.status, decision } } : { detail: blocker.detail }),
-  });
+  const code = isProblem(blocker.code) ? blocker.code : "invalid_transition";
+  const refused = new ProblemError(code, blocker.detail === "" ? { extra: { from: tried.status, decision } } : { detail: blocker.detail });
   throw verbs.refusal("decideWorkflow", input, refused);
 }
 
