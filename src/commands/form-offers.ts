@@ -2,6 +2,7 @@ import { type Offer, refusalIn } from "../discord/refusal.ts";
 import { typedOffer } from "../discord/typed.ts";
 import type { Call } from "../kernel/call.ts";
 import { isDenial } from "../kernel/denied.ts";
+import type { ProblemCode } from "../kernel/errors.ts";
 import { refusedOptions } from "./form-checks.ts";
 import { againRow, withMends } from "./forms.ts";
 import type { PendingInteraction, PendingInteractions } from "./pending-interactions.ts";
@@ -9,6 +10,8 @@ import type { CommandTable } from "./table.ts";
 import type { Translate } from "./texts.ts";
 
 type OfferFor = (error: unknown, asked: PendingInteraction, call: Call, t: Translate) => Offer;
+
+const aboutGiven: ReadonlySet<ProblemCode> = new Set(["validation_failed", "record_not_found"]);
 
 /** What a refusal of a command with a form offers, so that nothing has to be typed again. */
 export function createFormOffers({ entries, entryOf }: Pick<CommandTable, "entries" | "entryOf">, kept: PendingInteractions) {
@@ -22,9 +25,12 @@ export function createFormOffers({ entries, entryOf }: Pick<CommandTable, "entri
 
   /** Before the form was seen: it is offered where it can ask for what was refused, and otherwise the command has to be given again. */
   const beforeForm: OfferFor = (error, asked, call, t) => {
-    if (refusalIn(error) === undefined || isDenial(error)) return {};
+    const refusal = refusalIn(error);
+    if (refusal === undefined || isDenial(error)) return {};
     const [entry, again] = [entryOf(asked.entry), mended(error, asked, call)];
     if (withMends(entry, again.mends) !== entry) return { components: [againRow(kept, again, t)] };
+    // What does not lie in what was given is the same at another try.
+    if (!aboutGiven.has(refusal.code)) return {};
     return { notes: [entries.includes(entry) ? t("say command-again", { command: asked.entry }) : t("say menu-again")] };
   };
 

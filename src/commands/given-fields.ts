@@ -8,6 +8,12 @@ import type { VerbInput } from "./verbs.ts";
 /** A place of a command where something is given. */
 type Place = OptionSpec | FieldSpec;
 
+interface RefusedInput {
+  given: CommandInput;
+  typed: CommandInput;
+  sent: VerbInput | undefined;
+}
+
 const maxValueLength = 40;
 const minPartLength = 4;
 const minWordLength = 3;
@@ -19,9 +25,9 @@ const mentions: Partial<Record<Place["kind"], string>> = { user: "@", role: "@&"
 
 /**
  * Finds where a person gave what a refusal finds wrong: by the name of the field, or else by the value that stands there in what was sent.
- * @param sent what the refused verb was given; undefined where it was none
+ * @param refused what the command was given, the same as it was typed, and what the refused verb was sent; undefined where it was none
  */
-export function givenFinder(entry: Entry, given: CommandInput, sent: VerbInput | undefined, language: string): FindGiven {
+export function givenFinder(entry: Entry, { given, typed, sent }: RefusedInput, language: string): FindGiven {
   const { options = [], form = [], press } = entry;
   const places: readonly Place[] = [...options, ...form, ...(press?.carries ?? [])];
 
@@ -39,7 +45,7 @@ export function givenFinder(entry: Entry, given: CommandInput, sent: VerbInput |
     const value = valueAt(partOf(sent, error.in), path);
     const place = byName(places, path) ?? byValue(places, given, value, path) ?? byStem(places, path);
     if (place === undefined) return undefined;
-    const shown = valueless.test(error.code) ? undefined : shownValue(place, value, given);
+    const shown = valueless.test(error.code) ? undefined : shownValue(place, value, { given, typed });
     const { completes, orPick } = options.find((option) => option === place) ?? {};
     return { name: nameOf(place), value: shown, userOption: orPick, isSuggested: completes !== undefined };
   };
@@ -88,9 +94,9 @@ function textOfValue(value: unknown): string | undefined {
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? value.toString() : undefined;
 }
 
-/** A part of what was given, or all of it where something else was sent for it. */
-function shownValue({ name, kind }: Place, sent: unknown, { values }: CommandInput): string | undefined {
-  const given = textOfValue(values[name]);
+/** A part of what was given, or all of it, as it was typed, where something else was sent for it. */
+function shownValue({ name, kind }: Place, sent: unknown, { given: read, typed }: Omit<RefusedInput, "sent">): string | undefined {
+  const given = textOfValue(typed.values[name] ?? read.values[name]);
   if (given === undefined || kind === "paragraph" || kind === "choice" || kind === "boolean") return undefined;
   const part = textOfValue(sent);
   const text = (part !== undefined && part !== "" && given.includes(part) ? part : given).trim();

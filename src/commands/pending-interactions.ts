@@ -11,7 +11,7 @@ export interface PendingInteraction {
   given: CommandInput;
   /** Where each page of a list begins that was seen so far. */
   cursors: (string | undefined)[];
-  /** What was typed into its form, where a question followed it. */
+  /** What was given as it was typed, where `given` has what was read from it or shown since. */
   typed?: CommandInput;
   /** What it will do was shown: its form is sent as the answer, and nothing is asked again. */
   isAnswered?: true;

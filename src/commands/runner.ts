@@ -90,7 +90,10 @@ export function createCommandRunner({ table, verbs, kept, clock, publicUrl, oper
       } catch (error) {
         const refusal = refusalIn(error);
         if (refusal === undefined) throw error;
-        throw new RefusedCommand(refusal, givenFinder(entryOf(asked.entry), asked.given, verbs.sentWith(error), language));
+        const entry = entryOf(asked.entry);
+        const given = withTimes(entry, asked.given, clock.now());
+        const input = { given, typed: asked.typed ?? asked.given, sent: verbs.sentWith(error) };
+        throw new RefusedCommand(refusal, givenFinder(entry, input, language));
       }
     };
   }
@@ -118,19 +121,20 @@ export function createCommandRunner({ table, verbs, kept, clock, publicUrl, oper
     const { locate, asks, fills, form = [] } = entry;
     const located = locate === undefined ? {} : await locate(asked.given, call, verbs);
     const whole = { ...asked, given: { ...asked.given, values: { ...asked.given.values, ...located } } };
+    const complete = { ...whole, typed: typed.given };
     const t = translator(language);
     if (fills !== undefined && form.some(({ name }) => whole.given.values[name] === undefined))
       return fillReply(entry, kept, whole, await fills(whole.given, call, verbs), t);
-    if (asks === undefined) return await perform(whole, call, language);
+    if (asks === undefined) return await perform(complete, call, language);
     // Nobody is asked about what they may not do. What a file holds is not read for that.
     if (Object.keys(whole.given.files).length === 0)
       verbs.check(entry.operationFor?.(whole.given) ?? entry.operation, call, entry.input(whole.given, call));
     const question = await asks(wordingOf(language, call, whole.given), verbs);
-    if (question === undefined) return await perform(whole, call, language);
+    if (question === undefined) return await perform(complete, call, language);
     const { content, about, filled } = typeof question === "string" ? { content: question, about: {} } : question;
     const isAnswered = filled === undefined ? {} : ({ isAnswered: true } as const);
     const given = joined(whole.given, { values: { ...about, ...filled }, files: {} });
-    const key = kept.keep({ ...whole, ...isAnswered, typed: typed.given, given });
+    const key = kept.keep({ ...complete, ...isAnswered, given });
     const go = filled === undefined ? buttonOf(t("button go"), `go:${key}:yes`, 4) : buttonOf(t("button continue"), answerFormId(key), 4);
     const components = [rowOf(go, buttonOf(t("button cancel"), `go:${key}:no`))];
     return { content, embeds: typedEmbed(entry, typed.given, language), components };

@@ -167,16 +167,16 @@ async function overDiscord(scene: Scene, entry: string, way: Way, actor: User): 
   const reply = await give(scene, entry, way, actor);
   const { operation } = entryOf(entry);
   // What an entry looks up first may refuse already.
-  // What is only tried, before a form or beside an answer, counts where it is refused, or nothing else ran.
+  const [, told] = /^-# ([a-z_]+)$/m.exec(reply.content) ?? [];
+  // What is only tried, before a form or beside an answer, counts where it is refused, or where nothing else was asked for.
   const of = ran.filter((one) => one.operation === operation);
   const isDone = ({ input, error }: Ran): boolean => error !== undefined || input.query?.["dry_run"] === undefined;
-  const last = of.findLast(isDone) ?? of.at(-1) ?? ran.findLast(({ error }) => error !== undefined);
+  const last = of.findLast(isDone) ?? (told === undefined ? of.at(-1) : undefined) ?? ran.findLast(({ error }) => error !== undefined);
   const refused = refusedBy(last?.error);
   if (refused !== undefined) {
     expect(reply.content).toContain(`-# ${refused.code ?? ""}`);
     return refused;
   }
-  const [, told] = /^-# ([a-z_]+)$/m.exec(reply.content) ?? [];
   // What the entry itself looked up was not there.
   if (last === undefined && told !== undefined) return refusal(told);
   expect({ reply: reply.content, error: last?.error }).toEqual({ reply: expect.not.stringMatching(/^-# [a-z_]+$/m), error: undefined });

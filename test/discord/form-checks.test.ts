@@ -21,6 +21,7 @@ const verbs = {
     if (request?.body !== undefined) check(request.body, JSON.parse(JSON.stringify(input.body ?? {})), "body", errors);
     if (errors.length > 0) throw new ProblemError("validation_failed", { errors });
   },
+  refusal: (_operation: string, _given: object, error: ProblemError) => error,
   run: () => Promise.reject(new ProblemError("permission_denied")),
   requests: { kindOf: () => Promise.resolve("punishment") },
 } as unknown as Verbs;

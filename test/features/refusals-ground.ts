@@ -62,7 +62,13 @@ export function flawsOf(content: string, code: string): string[] {
 export async function expectRefusal(attempt: Attempt, code: string, en: string | RegExp, de: string | RegExp): Promise<void> {
   for (const [language, wanted] of [["en-US", en] as const, ["de", de] as const]) {
     const said = await give(attempt, language);
-    expect(said.split("\n").slice(0, -1).join("\n")).toEqual(typeof wanted === "string" ? wanted : expect.stringMatching(wanted));
+    const lines = said.split("\n").slice(0, -1);
+    // What was typed into a form stands in a file, and the refusal says so after its sentence.
+    const typed = `-# ${translator(language)("door typed", { file: "what-you-typed.txt" })}`;
+    expect(lines.at(-1) === typed).toBe(attempt.form !== undefined);
+    expect((attempt.form === undefined ? lines : lines.slice(0, -1)).join("\n")).toEqual(
+      typeof wanted === "string" ? wanted : expect.stringMatching(wanted),
+    );
     expect(flawsOf(said, code), said).toEqual([]);
   }
 }

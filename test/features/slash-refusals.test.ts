@@ -191,7 +191,9 @@ describe("what there is already", () => {
     expect((await world.patch(`/permissions/users/${person.id}`, { overrides }, { actor })).status).toBe(200);
     const given = { user: world.sandbox.inside.world.users.get(id)!, category: "scam", severity: "low" };
     const said = await give({ world, person, words: "blacklist add", given, form: { "reason-public": "Scammed." } }, "en-US");
-    expect(said).toBe("This subject has an active record in this scope already.\n-# duplicate_active_record");
+    expect(said).toBe(
+      "This subject has an active record in this scope already.\n-# What you typed is in what-you-typed.txt.\n-# duplicate_active_record",
+    );
     expect(said).not.toContain(number);
   });
 
@@ -226,7 +228,7 @@ describe("what there is already", () => {
     );
     expect(decided.status, JSON.stringify(decided.body)).toBe(200);
     await expectRefusal(
-      { world, person, words: "review deny", given: { reference }, form: { reason: "Not enough was seen." } },
+      { world, person, words: "review deny", given: { reference } },
       "already_decided",
       new RegExp(`^This request was decided already: denied by <@${decider.id}>, <t:\\d+:R>\\.$`),
       new RegExp(`^Über diesen Antrag ist schon entschieden: abgelehnt, von <@${decider.id}>, <t:\\d+:R>\\.$`),

@@ -38,9 +38,15 @@ export async function readRequest(verbs: Verbs, call: Call, params: { type: stri
 
 /** Tries a decision without taking it. @throws ProblemError as the service method refuses it, or of what is in its way */
 export async function requireDecidable(input: VerbInput, call: Call, verbs: Verbs): Promise<void> {
-  const { blockers = [] } = (await verbs.run("decideWorkflow", call, { ...input, query: { dry_run: "true" } })) as DecisionAnswer;
-  for (const { code, detail } of blockers)
-    throw verbs.refusal("decideWorkflow", input, new ProblemError(isProblem(code) ? code : "invalid_transition", { detail }));
+  const tried = (await verbs.run("decideWorkflow", call, { ...input, query: { dry_run: "true" } })) as DecisionAnswer;
+  const [blocker] = tried.blockers ?? [];
+  if (blocker === undefined) return;
+  const { type = "", website_id: id = "" } = input.params ?? {};
+  // A refusal without a detail is worded with how the request stands.
+  const decision = blocker.detail === "" ? (await readRequest(verbs, call, { type, id }))?.decision : undefined;
+  const code = isProblem(blocker.code) ? blocker.code : "invalid_transition";
+  const refused = new ProblemError(code, blocker.detail === "" ? { extra: { from: tried.status, decision } } : { detail: blocker.detail });
+  throw verbs.refusal("decideWorkflow", input, refused);
 }
 
 /** Whether the request is there for somebody who has to see it. @throws ProblemError record_not_found */
