@@ -163,11 +163,12 @@ describe("what staff do every day", () => {
     const { ask } = await asking();
     const given = { user: world.member(), category: "scam", severity: "low", duration: "soon" };
     const run = await ask.runSlashCommand("blacklist add", given);
-    const sent = await run.submitModal({ "reason-public": "Words.", "reason-internal": "" });
-    await sent.reply();
-    const first = await sent.clickButton("Change and send again");
-    await (await first.submitModal({ "reason-public": "First try.", "reason-internal": "" })).reply();
-    const second = await sent.clickButton("Change and send again");
+    await run.reply();
+    const first = await run.clickButton("Change and send again");
+    await first.acked;
+    const fields = { duration: "soon", "reason-public": "First try.", "reason-internal": "" };
+    expect((await (await first.submitModal(fields)).reply()).content).toContain("validation_failed");
+    const second = await run.clickButton("Change and send again");
     await second.acked;
     expect(second.interaction.modal ?? undefined).toBeUndefined();
   });
