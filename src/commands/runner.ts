@@ -182,7 +182,7 @@ export function createCommandRunner({ table, verbs, kept, clock, publicUrl, oper
           (part) => part !== null,
         );
         const option = of.find((one) => one.path === path.join(" "))?.options?.find((one) => one.name === name);
-        if (option?.time !== undefined) return timeChoices(option.time, value, clock.now(), translator(interaction.locale));
+        if (option?.time !== undefined) return timeChoices(option.time, value, clock.now(), t);
         const source = sources[option?.completes ?? ""];
         if (source === undefined) return [];
         const found = source.read === undefined ? await listed(source, value, given, call) : await source.read(given, call, verbs, value);

@@ -64,7 +64,8 @@ export async function expectRefusal(attempt: Attempt, code: string, en: string |
     const said = await give(attempt, language);
     const lines = said.split("\n").slice(0, -1);
     // What was typed into a form stands in a file, and the refusal says so after its sentence.
-    const typed = `-# ${translator(language)("door typed", { file: "what-you-typed.txt" })}`;
+    const t = translator(language);
+    const typed = `-# ${t("door typed", { file: t("door typed-file") })}`;
     expect(lines.at(-1) === typed).toBe(attempt.form !== undefined);
     expect((attempt.form === undefined ? lines : lines.slice(0, -1)).join("\n")).toEqual(
       typeof wanted === "string" ? wanted : expect.stringMatching(wanted),

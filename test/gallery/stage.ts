@@ -1,4 +1,7 @@
 import type { FieldValues, Run, Shown, User } from "../../src/sandbox/index.ts";
+import { systemCall } from "../../src/kernel/call.ts";
+import { uuid7 } from "../../src/kernel/ids.ts";
+import { shortPauses } from "../features/review-cards-ground.ts";
 import { createWorld, type Level, type World } from "../support/world.ts";
 import { formLines, messageLines } from "./shown.ts";
 
@@ -28,7 +31,7 @@ const names: Readonly<Record<Level, string>> = { owner: "olivia", admin: "ada", 
 export async function createStage(locale: "en-US" | "de", onEnd: (end: () => Promise<void>) => void) {
   let minutes = 0;
   const clock = { now: () => new Date(start + minutes * 60_000) };
-  const world = await createWorld({ clock, onEnd });
+  const world = await createWorld({ clock, onEnd, pauses: shortPauses });
   const { sandbox, guild, roles } = world;
   guild.allowCommands(Object.values(roles));
   guild.setPreferredLocale(locale);
@@ -90,7 +93,8 @@ export async function createStage(locale: "en-US" | "de", onEnd: (end: () => Pro
     async say(who: User, words: string, options: Options = {}, more: More = {}): Promise<Shown> {
       minutes += 1;
       for (const text of [...Object.values(options), ...Object.values(more.form ?? {})]) if (typeof text === "string") quoted.add(text);
-      await world.get("/livez");
+      // What is left for the bot of the command before is done.
+      await world.app.deliveries.deliverDue(systemCall("job", uuid7()));
       const given = Object.entries(options).map(
         ([name, value]) => `${name}:${typeof value === "object" ? `@${"username" in value ? value.username : value.name}` : String(value)}`,
       );

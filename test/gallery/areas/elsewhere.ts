@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { systemCall } from "../../../src/kernel/call.ts";
 import { uuid7 } from "../../../src/kernel/ids.ts";
@@ -15,8 +16,20 @@ export async function messages(stage: Stage): Promise<void> {
   for (const user of Object.values(people))
     for (const message of world.sandbox.directMessages(user)) show(`To @${user.username}`, messageLines(message as never));
   begin("cards");
+  await settled(() => JSON.stringify(guild.messages().map(({ embeds }) => embeds)));
   for (const message of guild.messages())
     if (message.embeds.length > 0 && !message.flags) show("In the channel", messageLines(message as never));
+}
+
+/** Cards are drawn beside the requests: so many looks in a row find them alike. */
+async function settled(look: () => string): Promise<void> {
+  let [last, alike] = [look(), 0];
+  while (alike < 8) {
+    await delay(500);
+    const now = look();
+    alike = now === last ? alike + 1 : 0;
+    last = now;
+  }
 }
 
 /** The pages that people open. */

@@ -91,7 +91,7 @@ export async function records(stage: Stage): Promise<void> {
   await say(mona, "intel status", { user: rogue });
   await say(mona, "intel servers", { user: rogue });
   await say(mona, "intel refresh", { user: rogue });
-  await say(mona, "intel authorize", { user: rogue, purpose: "verification" });
+  await say(mona, "intel authorize", { user: resident, purpose: "recruitment" });
   await say(mona, "intel authorize", { user: rogue, purpose: "verification" });
   await world.sandbox.as(rogue).authorize(stage.links.at(-1) ?? "", { approve: true });
   await say(mona, "intel profile", { user: rogue });
