@@ -137,23 +137,30 @@ export function steady(line: string, { world, people, guild, clock }: Stage): st
   );
   const nameOf = (id: string): string =>
     (id === guild.id ? guild.name : undefined) ?? users.get(id) ?? roleNames.get(id) ?? channels.get(id) ?? "somebody";
-  return line
-    .replaceAll(/\\([\\*_`~|<>#[\]()@:+-])/g, "$1")
-    .replaceAll(/<t:(-?\d+)(?::(\w))?>/g, (_all, seconds: string, style: string) =>
-      timeText(Number(seconds) * 1000, style, clock.now().getTime()),
-    )
-    .replaceAll(/<@&(\d+)>/g, (_all, id: string) => `@${nameOf(id)}`)
-    .replaceAll(/<@!?(\d+)>/g, (_all, id: string) => `@${nameOf(id)}`)
-    .replaceAll(/<#(\d+)>/g, (_all, id: string) => `#${nameOf(id)}`)
-    .replaceAll(/<(\/[\w -]+):\d+>/g, "$1")
-    .replaceAll(/(?<!\d)\d{17,20}(?!\d)/g, (id) => `(id of ${nameOf(id)})`)
-    .replaceAll(/[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}/g, "(uuid)")
-    .replaceAll(/\b[\da-f]{64}\b/g, "(hash)")
-    .replaceAll(/`[\w-]{43}`/g, "(salt)")
-    .replaceAll(/`(?=[a-z\d]*[A-Z\d])[A-Za-z\d]{12}`/g, "(key id)")
-    .replaceAll(/http:\/\/127\.0\.0\.1:\d+/g, "https://harbour.example")
-    .replaceAll(/prv_live_\w+/g, "prv_live_…")
-    .replaceAll(/(\/authorize\/)[\w-]{16,}/g, "$1…");
+  return (
+    line
+      .replaceAll(/\\([\\*_`~|<>#[\]()@:+-])/g, "$1")
+      .replaceAll(/<t:(-?\d+)(?::(\w))?>/g, (_all, seconds: string, style: string) =>
+        timeText(Number(seconds) * 1000, style, clock.now().getTime()),
+      )
+      .replaceAll(/<@&(\d+)>/g, (_all, id: string) => `@${nameOf(id)}`)
+      .replaceAll(/<@!?(\d+)>/g, (_all, id: string) => `@${nameOf(id)}`)
+      .replaceAll(/<#(\d+)>/g, (_all, id: string) => `#${nameOf(id)}`)
+      .replaceAll(/<(\/[\w -]+):\d+>/g, "$1")
+      .replaceAll(/(?<!\d)\d{17,20}(?!\d)/g, (id) => `(id of ${nameOf(id)})`)
+      .replaceAll(/[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}/g, "(uuid)")
+      .replaceAll(/\b[\da-f]{64}\b/g, "(hash)")
+      .replaceAll(/`[\w-]{43}`/g, "(salt)")
+      // Refused attempts are written a little later and together, so places in the chain are others in each run.
+      .replaceAll(/^`\d+` (?=<t:|\d{4}-)/g, "`(n)` ")
+      .replaceAll(/(?<=^> .*: )\d+(?:, \d+)+/g, "(n)")
+      .replaceAll(/\d+ (?=entries agree|Einträge stimmen)/g, "(n) ")
+      .replaceAll(/(?<=Signed up to entry |Unterschrieben bis Eintrag )\d+/g, "(n)")
+      .replaceAll(/`(?=[a-z\d]*[A-Z\d])[A-Za-z\d]{12}`/g, "(key id)")
+      .replaceAll(/http:\/\/127\.0\.0\.1:\d+/g, "https://harbour.example")
+      .replaceAll(/prv_live_\w+/g, "prv_live_…")
+      .replaceAll(/(\/authorize\/)[\w-]{16,}/g, "$1…")
+  );
 }
 
 function timeText(ms: number, style: string, now: number): string {
