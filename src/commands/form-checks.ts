@@ -5,7 +5,7 @@ import { isDenial } from "../kernel/denied.ts";
 import { type FieldError, ProblemError, recordNotFound, validationProblem } from "../kernel/errors.ts";
 import { pause } from "../kernel/pause.ts";
 import { fieldErrors, pointer } from "../kernel/validation.ts";
-import type { CommandInput, Entry, FieldSpec, OptionSpec, SourceSpec } from "./entry.ts";
+import type { CommandInput, Entry, FieldSpec, OptionSpec, SourceSpec, TimeSpec } from "./entry.ts";
 import { textIn } from "./input.ts";
 import { unreadTimes, withTimes } from "./time-options.ts";
 import type { VerbInput, Verbs } from "./verbs.ts";
@@ -147,9 +147,16 @@ function inputOf(entry: Entry, given: CommandInput, call: Call): VerbInput | und
 }
 
 const fillingLength = 40;
+const timeFillings = {
+  length: "P1D",
+  end: "P1D",
+  time: "2999-01-01T00:00:00.000Z",
+  past: "2020-01-01T00:00:00.000Z",
+} as const satisfies Record<TimeSpec["kind"], string>;
 
 /** Something that each kind of field takes, where nothing narrower is known of it. */
-function fillingOf({ kind, choices, min = 1, max = fillingLength }: FieldSpec): string | undefined {
+function fillingOf({ kind, choices, time, min = 1, max = fillingLength }: FieldSpec): string | undefined {
+  if (time !== undefined) return timeFillings[time.kind];
   if (kind === "files") return undefined;
   if (kind === "choice") return choices?.[0];
   return kind === "user" ? "100000000000000000" : "x".repeat(Math.min(max, Math.max(min, fillingLength)));

@@ -133,7 +133,7 @@ function askerText(refusal: ProblemError, t: Translate, community: string | unde
 }
 
 /** What a code says by itself; its title where there is no sentence. */
-export function problemText(code: ProblemCode, t: Translate): string {
+function problemText(code: ProblemCode, t: Translate): string {
   const keys = [`refusal ${code}`, `problem ${code}`] as Parameters<Translate>[0][];
   const key = keys.find((one) => t(one) !== one);
   return key === undefined ? `${problems[code].title}.` : t(key);

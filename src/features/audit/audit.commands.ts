@@ -1,13 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
 import { textFor, type Translate } from "../../commands/texts.ts";
 import type { CommandSet, Entry, CommandInput, OptionSpec, Reply, Wording } from "../../commands/entry.ts";
-import { problemText } from "../../discord/refusal.ts";
 import { escapeText } from "../../discord/replies.ts";
 import { permissionText } from "../../discord/sentence.ts";
 import type { AuditVerification, AuditView, CheckpointView } from "./audit.schema.ts";
 import { textIn } from "../../commands/input.ts";
 import { cut, codeText, labelOf, lineText, momentOf, showView, valueOf } from "../../commands/show.ts";
-import { isProblemCode } from "../../kernel/errors.ts";
+import { isProblemCode, problems } from "../../kernel/errors.ts";
 import { jsonObject } from "../../kernel/parsing.ts";
 
 const command = "audit";
@@ -74,7 +73,8 @@ function line({ seq, at, action, outcome, actor, via, target, subject_user_id: s
 
 /** Why it was done, as somebody wrote it, or the refusal of what was not done. */
 function reasonText(reason: string, t: Translate): string {
-  return isProblemCode(reason) ? problemText(reason, t) : lineText(t(`! ${reason}`));
+  if (!isProblemCode(reason)) return lineText(t(`! ${reason}`));
+  return textFor(`problem ${reason}`, t) ?? problems[reason].title;
 }
 
 /** Each field that changed, before and after, besides who and when. */

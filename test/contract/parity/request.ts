@@ -202,9 +202,10 @@ const people: readonly Case[] = [
       },
     ],
     wrong: {
+      // It is refused before its form is shown.
       given: ({ bob }) => ({ user: bob, position: "   " }),
-      form: () => ({ experience: "   " }),
-      http: ({ bob }) => ["POST", "/workflows/recruitment", { user_id: bob.id, position: "   ", experience: "   " }],
+      form: () => ({}),
+      http: ({ bob }) => ["POST", "/workflows/recruitment", { user_id: bob.id, position: "   " }],
     },
   },
   {

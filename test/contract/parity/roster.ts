@@ -114,9 +114,9 @@ export const roster: readonly Case[] = [
       { findings: [kept["finding"]], until: "2030-01-01T00:00:00.000Z", ...why() },
     ],
     wrong: {
-      given: () => ({ finding: "none" }),
+      given: () => ({ finding: "none", until: "2030-01-01" }),
       form: why,
-      http: () => ["POST", "/roster/audit/acknowledgements", { findings: ["none"], ...why() }],
+      http: () => ["POST", "/roster/audit/acknowledgements", { findings: ["none"], until: "2030-01-01T00:00:00.000Z", ...why() }],
     },
   },
   {

@@ -59,9 +59,9 @@ const duty: readonly Case[] = [
     form: why,
     http: ({ senior }) => ["POST", `/staff/${senior.id}/loa`, { duration: "5d", from: tomorrow(), ...why() }],
     wrong: {
-      given: ({ senior }) => ({ user: senior, until: "whenever", from: "now" }),
+      given: ({ senior }) => ({ user: senior, until: "whenever", from: "sometime" }),
       form: why,
-      http: ({ senior }) => ["POST", `/staff/${senior.id}/loa`, { until: "whenever", from: "now", ...why() }],
+      http: ({ senior }) => ["POST", `/staff/${senior.id}/loa`, { until: "whenever", from: "sometime", ...why() }],
     },
   },
   {
