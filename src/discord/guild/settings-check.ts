@@ -2,9 +2,12 @@ import { GatewayDispatchEvents as Dispatch } from "discord-api-types/v10";
 import type { Logger } from "pino";
 import { z } from "zod";
 import { listener, type GatewayListener } from "../gateway/listeners.ts";
+import { Snowflake } from "../../kernel/fields.ts";
 import * as payloads from "./payloads.ts";
 
-const ready = payloads.ready.extend({ application: z.object({ id: z.string() }).optional() });
+/** An application without a sound id says nothing of the settings, and nothing of it reaches the log. */
+const Application = z.object({ id: Snowflake }).optional().catch(undefined);
+const ready = payloads.ready.extend({ application: Application });
 
 interface SettingsCheckOptions {
   clientId: string;
