@@ -59,7 +59,16 @@ function runCli(words: readonly string[]): Promise<string[]> {
   const child = spawn(process.execPath, ["--import", "tsx", "src/cli.ts", ...words], { cwd: root, env: { PATH: process.env["PATH"] } });
   let text = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (part: Buffer) => (text += part.toString()));
-  return new Promise((resolve) => child.on("close", () => resolve(text.split("\n").filter((line) => line.trim() !== ""))));
+  return new Promise((resolve) =>
+    child.on("close", () =>
+      resolve(
+        text
+          .replaceAll(root, "/srv/provost/")
+          .split("\n")
+          .filter((line) => line.trim() !== ""),
+      ),
+    ),
+  );
 }
 
 const entities: Readonly<Record<string, string>> = { "&amp;": "&", "&lt;": "<", "&gt;": ">", "&quot;": '"', "&#39;": "'", "&nbsp;": " " };
