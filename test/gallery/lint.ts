@@ -1,3 +1,5 @@
+import { englishIn } from "../support/english-words.ts";
+
 /** What is wrong with what somebody reads, one line for each finding. */
 export interface Reading {
   lines: readonly string[];
@@ -8,10 +10,6 @@ const codeSpan = /```[\s\S]*?```|`[^`\n]*`/g;
 /** Mentions and times as Discord writes them, which people see as names and dates. */
 const drawn = /<(?:@[!&]?|#)\d{17,20}>|<t:-?\d+(?::\w)?>|<\/[\w -]+:\d+>|https?:\/\/\S+/g;
 const smallPrint = /^-# [a-z_]+$/;
-
-/** Words of which most English sentences have one, and which no German one has. */
-const englishWords =
-  /\b(?:the|is|are|was not|not|of|this|that|has|have|been|with|your|you|nobody|somebody|only|they|their|there|which|what|who|must|may not|and|or|from|until|by|for|to|it)\b/i;
 
 interface Rule {
   says: string;
@@ -35,7 +33,7 @@ const rules: readonly Rule[] = [
   },
   { says: "a time that only programs read", finds: (text) => /\d{4}-\d\d-\d\dT\d\d:\d\d/.test(text) || /\bP(?:T?\d+[A-Z])+\b/.test(text) },
   { says: "a value of a program", finds: (text) => /\b(?:null|undefined|NaN|\[object)\b/.test(text) },
-  { says: "English in German", language: "de", finds: (text) => englishWords.test(text) },
+  { says: "English in German", language: "de", finds: (text) => englishIn(text.replaceAll(/\S*…|^\(file .*\)$/g, "")).length > 0 },
 ];
 
 /** A line without what stands in code spans, mentions and times. */

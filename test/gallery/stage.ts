@@ -92,7 +92,8 @@ export async function createStage(locale: "en-US" | "de", onEnd: (end: () => Pro
     /** A command, and everything that is shown until it is done. */
     async say(who: User, words: string, options: Options = {}, more: More = {}): Promise<Shown> {
       minutes += 1;
-      for (const text of [...Object.values(options), ...Object.values(more.form ?? {})]) if (typeof text === "string") quoted.add(text);
+      for (const text of [...Object.values(options), ...Object.values(more.form ?? {})])
+        if (typeof text === "string") quoted.add(text).add(text.replace(/\.$/, ""));
       // What is left for the bot of the command before is done.
       await world.app.deliveries.deliverDue(systemCall("job", uuid7()));
       const given = Object.entries(options).map(

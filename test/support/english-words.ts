@@ -2,13 +2,13 @@ import type { Shown } from "../../src/sandbox/index.ts";
 
 /** Frequent English words that no German sentence has. */
 const words = [
-  ..."the is are were been has have had does did not of this that these those with without your you yours we our they their them its".split(
+  ..."the is are were been has have had does did not of this that these those with without your you yours we our they their them its it".split(
     " ",
   ),
   ..."and or but because if for from by to into at until before after than then there which what who whom whose where when while".split(
     " ",
   ),
-  ..."can cannot could would should may might must no nobody nothing none any every each other another only already again more most".split(
+  ..."can cannot could would should may might must no nobody somebody nothing none any every each other another only already again more most".split(
     " ",
   ),
   ..."request requests record records reason staff role roles user users case cases permission permissions evidence blacklist open opened".split(
@@ -19,6 +19,9 @@ const words = [
   ),
 ];
 const english = new RegExp(String.raw`(?<![\p{L}\d_/.-])(?:${words.join("|")})(?![\p{L}\d_/-]|\.[a-z*])`, "giu");
+/** The English words in a German text. */
+export const englishIn = (text: string): string[] => text.match(english) ?? [];
+
 /** A value of a closed list as the program spells it. */
 const spelled = /(?<![\p{L}\d/.])[a-z]+(?:_[a-z]+)+(?![\p{L}\d])/gu;
 
@@ -59,7 +62,7 @@ export function englishLines(message: Pick<Shown, "content" | "embeds" | "compon
   texts.sort((a, b) => b.length - a.length);
   return readable(message).flatMap((line) => {
     const ours = texts.reduce(withoutStart, texts.reduce(withoutText, flat(line)));
-    const found = [...ours.matchAll(english), ...ours.matchAll(spelled)].map(([word]) => word);
+    const found = [...englishIn(ours), ...(ours.match(spelled) ?? [])];
     return found.length === 0 ? [] : [`${found.join(" ")} in: ${line}`];
   });
 }

@@ -36,7 +36,7 @@ const reasonForm: readonly FieldSpec[] = [{ name: "reason", kind: "paragraph", r
 const opensCase: PickSpec = {
   press: caseShowPress,
   placeholder: "case pick",
-  of: (view: CaseView) => ({ value: view.number, label: `${view.number} ${view.title}` }),
+  of: (view: CaseView, { t }) => ({ value: view.number, label: `${view.number} ${t(`! ${view.title}`)}` }),
 };
 
 const at = (given: CommandInput) => ({ id: textIn(given, "case") ?? "" });
