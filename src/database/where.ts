@@ -2,7 +2,7 @@ import { Prisma } from "../generated/sqlite/client.ts";
 import type { Order } from "../kernel/keyset.ts";
 import type { Position } from "../kernel/page.ts";
 import { columnsOf } from "./columns.ts";
-import type { Model, Row } from "./models.ts";
+import type { Model, Row, Selects } from "./models.ts";
 
 type Value = string | number | boolean | Date;
 interface Test<V> {
@@ -25,6 +25,8 @@ export type Where<M extends Model> = {
   readonly NOT?: Where<M> | undefined;
   readonly sql?: Prisma.Sql;
 };
+
+type ModelWithId = { [M in Model]: Row<M> extends { id: string } ? M : never }[Model];
 
 const signs = { lt: "<", lte: "<=", gt: ">", gte: ">=", equals: "=", not: "<>" } as const;
 
@@ -50,6 +52,12 @@ export function conditionOf<M extends Model>(model: M, where: Where<M>): Prisma.
     " AND ",
     always,
   );
+}
+
+/** The ids of the rows of a model that meet a condition. */
+export async function selectIds<M extends Model & ModelWithId>(db: Selects, model: M, where: Where<M>): Promise<string[]> {
+  const rows = await db.$select(model, Prisma.sql`WHERE ${conditionOf(model, where)}`, ["id" as keyof Row<M>]);
+  return (rows as unknown as { id: string }[]).map(({ id }) => id);
 }
 
 /** An order of a list as SQL about the table `t`. */

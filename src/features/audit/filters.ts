@@ -1,8 +1,8 @@
 import type { ReadClient } from "../../database/database.ts";
-import type { Prisma } from "../../generated/sqlite/client.ts";
+import type { Where as WhereOf } from "../../database/where.ts";
 import type { AuditFilters } from "./audit.schema.ts";
 
-export type Where = Prisma.AuditEntryWhereInput;
+export type Where = WhereOf<"AuditEntry">;
 
 /** Filters that an index leads to in the order of the chain; those that usually find the fewest entries first. */
 const leadingFilters = ["request_id", "target", "actor", "subject", "client", "action", "action_prefix", "via", "outcome"] as const;

@@ -1,10 +1,12 @@
 import type { ReadClient } from "../../database/database.ts";
+import { conditionOf } from "../../database/where.ts";
 import { jsonObject } from "../../kernel/parsing.ts";
-import type { AuditEntry, AuditPayload } from "../../generated/sqlite/client.ts";
+import { Prisma, type AuditEntry, type AuditPayload } from "../../generated/sqlite/client.ts";
 import type { AuditFilters } from "./audit.schema.ts";
 import type { Condition, Where } from "./filters.ts";
 import type { SeqRange } from "./spans.ts";
 
+const { sql } = Prisma;
 /** Positions that one query of a count or an export looks through: a few milliseconds. */
 const wide = 4000;
 /** Entries that are looked at together. */
@@ -56,7 +58,8 @@ interface Part {
 
 /** The last position there is; 0 for an empty chain. */
 export async function lastOf(db: ReadClient): Promise<number> {
-  return (await db.auditEntry.findFirst({ orderBy: { seq: "desc" }, select: { seq: true } }))?.seq ?? 0;
+  const [last] = await db.$select("AuditEntry", sql`ORDER BY t.seq DESC LIMIT 1`, ["seq"]);
+  return last?.seq ?? 0;
 }
 
 /** Entries the search may show before a position, newest first: as many as asked for, or what a bounded look finds of them. */
@@ -127,7 +130,9 @@ function bothOf(conditions: readonly Condition[]): Where[] | undefined {
 /** The newest entries that meet one of some conditions, each of which an index holds in the order of the chain. */
 async function newestOf(db: ReadClient, parts: readonly Where[], bounds: Where, take: number): Promise<AuditEntry[]> {
   const found = await Promise.all(
-    parts.map((part) => db.auditEntry.findMany({ where: { AND: [part, bounds] }, orderBy: { seq: "desc" }, take })),
+    parts.map((part) =>
+      db.$select("AuditEntry", sql`WHERE ${conditionOf("AuditEntry", { AND: [part, bounds] })} ORDER BY t.seq DESC LIMIT ${take}`),
+    ),
   );
   const [only] = found;
   if (only !== undefined && found.length === 1) return only;
@@ -137,7 +142,8 @@ async function newestOf(db: ReadClient, parts: readonly Where[], bounds: Where, 
 /** The positions of a condition that few entries meet which the caller may see; undefined when many meet each. */
 async function fewOf(db: ReadClient, search: Search, bounds: readonly Where[], most: number): Promise<number[] | undefined> {
   const isKept = canBeKept(search);
-  for (const { parts, isNarrow = false } of search.conditions) {
+  const narrowFirst = search.conditions.toSorted((a, b) => Number(b.isNarrow ?? false) - Number(a.isNarrow ?? false));
+  for (const { parts, isNarrow = false } of narrowFirst) {
     const seqs = parts.length > 0 && (isNarrow || !isKept) ? await fewOfParts(db, search, parts, bounds, most) : undefined;
     if (seqs !== undefined) return seqs;
   }
@@ -149,7 +155,8 @@ async function fewOfParts(db: ReadClient, search: Search, parts: readonly Where[
   for (const part of parts)
     for (let end: number | undefined; ;) {
       const where = { AND: [part, ...bounds, end === undefined ? {} : { seq: { lt: end } }] };
-      const rows = await db.auditEntry.findMany({ where, select: { seq: true, targetId: true }, orderBy: { seq: "desc" }, take: most + 1 });
+      const rest = sql`WHERE ${conditionOf("AuditEntry", where)} ORDER BY t.seq DESC LIMIT ${most + 1}`;
+      const rows = await db.$select("AuditEntry", rest, ["seq", "targetId"]);
       const hidden = await search.hiddenAmong(rows.flatMap(({ targetId }) => targetId ?? []));
       for (const { seq, targetId } of rows) if (targetId === null || !hidden.has(targetId)) seqs.add(seq);
       if (seqs.size > most) return undefined;
@@ -165,26 +172,32 @@ export async function countAll(db: ReadClient, search: WholeSearch): Promise<num
   if (range === null) return 0;
   const [only, ...others] = conditions;
   if (hidden.size === 0 && others.length === 0 && only?.parts.length !== 0)
-    return db.auditEntry.count({ where: { AND: [only === undefined ? {} : { OR: [...only.parts] }, { seq: range }] } });
+    return countShown(db, { AND: [only === undefined ? {} : { OR: only.parts }, { seq: range }] });
   let count = 0;
-  for (let end = await lastOf(db); end > 0; end -= wide) {
-    const within: Where = { AND: [...conditions.map(({ met }) => met), { seq: range }, { seq: { gt: end - wide, lte: end } }] };
-    if (hidden.size === 0) count += await db.auditEntry.count({ where: within });
-    else count += await countShown(db, within, hidden);
-  }
+  for (let end = await lastOf(db); end > 0; end -= wide)
+    count += await countShown(
+      db,
+      { AND: [...conditions.map(({ met }) => met), { seq: range }, { seq: { gt: end - wide, lte: end } }] },
+      hidden,
+    );
   return count;
 }
 
-async function countShown(db: ReadClient, where: Where, hidden: ReadonlySet<string>): Promise<number> {
-  const targets = await db.auditEntry.groupBy({ by: "targetId", where, _count: { _all: true } });
+async function countShown(db: ReadClient, where: Where, hidden: ReadonlySet<string> = new Set()): Promise<number> {
+  const found = sql`FROM audit_entries t WHERE ${conditionOf("AuditEntry", where)}`;
+  const counted =
+    hidden.size === 0
+      ? sql`SELECT NULL AS "targetId", COUNT(*) AS count ${found}`
+      : sql`SELECT t.target_id AS "targetId", COUNT(*) AS count ${found} GROUP BY t.target_id`;
+  const targets = await db.$queryRaw<{ targetId: string | null; count: bigint | number }[]>(counted);
   const shown = targets.filter(({ targetId }) => targetId === null || !hidden.has(targetId));
-  return shown.reduce((sum, { _count }) => sum + _count._all, 0);
+  return shown.reduce((sum, { count }) => sum + Number(count), 0);
 }
 
 /** The details of some entries. */
 export async function withDetails(db: ReadClient, rows: readonly AuditEntry[]): Promise<FoundEntry[]> {
   if (rows.length === 0) return [];
-  const payloads = await db.auditPayload.findMany({ where: { seq: { in: rows.map(({ seq }) => seq) } } });
+  const payloads = await db.$select("AuditPayload", sql`WHERE ${conditionOf("AuditPayload", { seq: { in: rows.map(({ seq }) => seq) } })}`);
   const details = new Map(payloads.map((payload) => [payload.seq, payload]));
   return rows.map((row) => ({ row, payload: details.get(row.seq) }));
 }
@@ -232,11 +245,8 @@ export async function* oldestFirst(db: ReadClient, search: WholeSearch, to: numb
   let after = 0;
   while (after < to) {
     const until = Math.min(to, after + wide);
-    const rows = await db.auditEntry.findMany({
-      where: { AND: [...conditions.map(({ met }) => met), { seq: range }, { seq: { gt: after, lte: until } }] },
-      orderBy: { seq: "asc" },
-      take: slice,
-    });
+    const within: Where = { AND: [...conditions.map(({ met }) => met), { seq: range }, { seq: { gt: after, lte: until } }] };
+    const rows = await db.$select("AuditEntry", sql`WHERE ${conditionOf("AuditEntry", within)} ORDER BY t.seq LIMIT ${slice}`);
     const shown = rows.filter(({ targetId }) => targetId === null || !hidden.has(targetId));
     if (shown.length > 0) yield (await withDetails(db, shown)).filter((entry) => holdsText(search, entry));
     after = rows.length === slice ? (rows.at(-1)?.seq ?? until) : until;

@@ -29,6 +29,7 @@ import { workflowsRoutes } from "./requests/workflows.routes.ts";
 import { createWorkflowsService, type WorkflowsDeps, type WorkflowsService } from "./requests/workflows.service.ts";
 import { statsRoutes, typesRoutes } from "./types/overview.routes.ts";
 import type { Database } from "../../database/database.ts";
+import { selectIds } from "../../database/where.ts";
 import type { Call } from "../../kernel/call.ts";
 import type { LinkReach } from "../links/reach.ts";
 import { mayKnow, viewerOf } from "./requests/workflows.policy.ts";
@@ -143,12 +144,12 @@ export function createRequestVisibility({
   return {
     /** The ids of the requests a caller may not know of: confidential ones that are not their business. */
     async hiddenIds(call: Call, among?: readonly string[]): Promise<string[]> {
-      if (among?.length === 0) return [];
+      const ids = await selectIds(database.read, "WorkflowRequest", { id: among && { in: among }, isRestricted: true });
+      if (ids.length === 0) return [];
       const restricted = await database.read.workflowRequest.findMany({
-        where: { ...(among !== undefined && { id: { in: [...among] } }), isRestricted: true },
+        where: among === undefined ? { isRestricted: true } : { id: { in: ids } },
         select: { id: true, requesterId: true, subjects: true },
       });
-      if (restricted.length === 0) return [];
       const viewer = await viewerOf(database.read, reach, call);
       return restricted.filter((request) => !mayKnow(viewer, request)).map(({ id }) => id);
     },

@@ -1,4 +1,5 @@
 import type { Deps } from "../../deps.ts";
+import { selectIds } from "../../../database/where.ts";
 import type { Prisma, RequestDraft } from "../../../generated/sqlite/client.ts";
 import { requirePermission, requireWrite, type Call } from "../../../kernel/call.ts";
 import { fieldError, recordNotFound } from "../../../kernel/errors.ts";
@@ -31,7 +32,12 @@ export function createDraftsService({ database, records, workflows, cursors }: D
   return {
     /** The ids of the drafts a caller may not know of. */
     async hiddenIds(call: Call, among?: readonly string[]): Promise<string[]> {
-      const asked = among === undefined ? {} : { id: { in: [...among] } };
+      let asked: Prisma.RequestDraftWhereInput = {};
+      if (among !== undefined) {
+        const drafts = await selectIds(database.read, "RequestDraft", { id: { in: among } });
+        if (drafts.length === 0) return [];
+        asked = { id: { in: drafts } };
+      }
       const where = { AND: [asked, { NOT: await knownWhere(call) }] };
       return (await database.read.requestDraft.findMany({ where, select: { id: true } })).map(({ id }) => id);
     },
