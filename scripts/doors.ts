@@ -8,8 +8,8 @@ import { doorsOf, doorsPage, flawsOf } from "../src/commands/doors.ts";
  * `--check` changes nothing and ends with 1 when the page is not up to date.
  */
 const path = fileURLToPath(new URL("../docs/doors.md", import.meta.url));
-const doors = doorsOf(commandTable, routeTable());
-for (const flaw of flawsOf(commandTable, doors)) process.stderr.write(`${flaw}\n`);
+const doors = doorsOf(commandTable(), routeTable());
+for (const flaw of flawsOf(commandTable(), doors)) process.stderr.write(`${flaw}\n`);
 const made = doorsPage(doors);
 
 if (!process.argv.includes("--check")) writeFileSync(path, made);

@@ -126,9 +126,14 @@ export async function openServices(options: CoreOptions & Partial<Interfaces>) {
   };
 }
 
-/** Every slash command, with `/help`, which explains them all. */
-export const commandTable: CommandTable = createCommandTable(
-  [...features.commands, helpCommands(() => commandTable)],
-  routeTable().map(({ spec }) => spec),
-  mostUsed,
-);
+let table: CommandTable | undefined;
+
+/** Every slash command, with `/help`, which explains them all. Made when it is first needed, as the first answers over HTTP need none. */
+export function commandTable(): CommandTable {
+  table ??= createCommandTable(
+    [...features.commands, helpCommands(commandTable)],
+    routeTable().map(({ spec }) => spec),
+    mostUsed,
+  );
+  return table;
+}

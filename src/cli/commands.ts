@@ -29,7 +29,7 @@ interface Options {
 const means: CommandsMeans = {
   async payloads() {
     const [{ commandPayloads }, { commandTable }] = await Promise.all([import("../commands/payloads.ts"), import("../features.ts")]);
-    return commandPayloads(commandTable);
+    return commandPayloads(commandTable());
   },
   isTerminal: () => process.stdin.isTTY,
   ask,

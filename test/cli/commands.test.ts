@@ -243,7 +243,7 @@ test("a name in Discord's list steers no terminal", async () => {
 
 test("the list of the program needs no service, no database and no connection, and the program ends by itself", async () => {
   const { work, sandbox } = await createOperator();
-  const names = commandPayloads(commandTable).map(({ name }) => name);
+  const names = commandPayloads(commandTable()).map(({ name }) => name);
   const shown = await work.provost(["commands", "diff", "--json"]);
   expect(shown.code).toBe(2);
   expect((JSON.parse(shown.stdout) as { commands: { name: string }[] }).commands.map(({ name }) => name)).toEqual(names);

@@ -13,7 +13,7 @@ import { cases, environments, withoutCase } from "./parity/cases.ts";
 import type { Case, Scene, Way } from "./parity/scene.ts";
 import { staffAtConsole } from "./world.ts";
 
-const { entries, entryOf } = commandTable;
+const { entries, entryOf } = commandTable();
 
 /** What the verbs behind slash commands answered or refused, in order. */
 const ran: Ran[] = [];

@@ -161,7 +161,7 @@ test(
     for (let number = 0; number < count; number += 1) {
       if (number % perPerson === 0) person = await world.staff(dice.pick(["owner", "owner", "admin", "moderator"]));
       person.locale = "de";
-      const entry = dice.pick(commandTable.entries);
+      const entry = dice.pick(commandTable().entries);
       const given = optionsOf(entry);
       const typing = dice.chance(0.2) ? typingIn(entry, given).slice(-1) : [];
       const run = open(person, { type: typing.length === 0 ? 2 : 4, data: commandData(entry, [...given, ...typing]) });

@@ -6,11 +6,13 @@ import { severities } from "../../src/kernel/vocabulary.ts";
 const specs = new Map(routeTable().map(({ spec }) => [spec.operationId, spec]));
 const specOf = (operation: string) => specs.get(operation);
 const optionOf = (entry: string, name: string) =>
-  commandTable.entryOf(entry).options?.find((option) => option.name === name) ?? expect.fail(`${entry} ${name}`);
+  commandTable()
+    .entryOf(entry)
+    .options?.find((option) => option.name === name) ?? expect.fail(`${entry} ${name}`);
 
 test("options and form fields have the choices, the least and the most of the route's field", () => {
   expect(optionOf("alts link", "reason")).toMatchObject({ min: 10, max: 2000 });
-  expect(commandTable.entryOf("alts link").form).toMatchObject([{ name: "reason", min: 10, max: 2000 }]);
+  expect(commandTable().entryOf("alts link").form).toMatchObject([{ name: "reason", min: 10, max: 2000 }]);
   expect(optionOf("blacklist add", "severity").choices).toEqual(severities);
   expect(optionOf("staff loa start", "until")).toMatchObject({ max: 40 });
   expect(optionOf("case list", "lead")).toEqual({ name: "lead", kind: "user" });
@@ -38,7 +40,7 @@ test("what an option says itself stays", () => {
 });
 
 test("nothing that an option lets through is refused for its length, its size or its value", () => {
-  const loose = [...commandTable.entries, ...commandTable.menuEntries].flatMap((entry) =>
+  const loose = [...commandTable().entries, ...commandTable().menuEntries].flatMap((entry) =>
     [...(entry.options ?? []), ...(entry.form ?? [])].flatMap(({ name, kind, choices, min, max }) => {
       const [bare] =
         withBounds({ ...entry, form: [], options: [{ name, kind: kind === "integer" ? kind : "text" }] }, specOf).options ?? [];

@@ -26,7 +26,7 @@ const verbs = {
   requests: { kindOf: () => Promise.resolve("punishment") },
 } as unknown as Verbs;
 
-const withForm = [...commandTable.entries, ...commandTable.menuEntries].filter(({ form }) => form !== undefined);
+const withForm = [...commandTable().entries, ...commandTable().menuEntries].filter(({ form }) => form !== undefined);
 const deps = { verbs, sources: {}, clock: { now: () => new Date() } };
 
 async function errorsOf(entry: Entry, given: CommandInput): Promise<readonly FieldError[]> {

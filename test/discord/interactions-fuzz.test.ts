@@ -16,7 +16,7 @@ import { commandData, rawDoor } from "../support/raw-door.ts";
 import { createWorld, type World } from "../support/world.ts";
 import { seedOf, sizeOf, tier } from "../support/size.ts";
 
-const { entries, menus } = commandTable;
+const { entries, menus } = commandTable();
 
 /** How many interactions are made. */
 const all = sizeOf({ quick: 60, all: 1000, long: 5000 });

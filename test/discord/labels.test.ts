@@ -9,7 +9,7 @@ import { namelessFields, showLine, showView, titleFields, unshownFields } from "
 import { translator } from "../../src/commands/texts.ts";
 import { kinds } from "../../src/features/workflows/kinds/kinds.ts";
 
-const { entries } = commandTable;
+const { entries } = commandTable();
 const { de, en }: Record<"de" | "en", Texts> = locales;
 
 /** Operations, or a field of what they answer, whose own wording makes use of the general card, by the file it stands in. */

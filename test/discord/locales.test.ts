@@ -7,7 +7,7 @@ import * as locales from "../../src/locales.ts";
 import type { Texts } from "../../src/kernel/texts.ts";
 import { keysOf, translator } from "../../src/commands/texts.ts";
 
-const { entries, menus } = commandTable;
+const { entries, menus } = commandTable();
 const { de, en }: Record<"de" | "en", Texts> = locales;
 
 const root = fileURLToPath(new URL("../../src/", import.meta.url));

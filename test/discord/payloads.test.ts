@@ -16,7 +16,7 @@ import { commandData, rawDoor } from "../support/raw-door.ts";
 import { sizeOf } from "../support/size.ts";
 import { createWorld, type World } from "../support/world.ts";
 
-const { entries, menus } = commandTable;
+const { entries, menus } = commandTable();
 
 /** How often a kind of button, menu or form is used; what leads to other commands says something new more often. */
 const [goes, uses] = [sizeOf({ quick: 5, all: 100, long: 100 }), sizeOf({ quick: 1, all: 3, long: 3 })];
@@ -203,7 +203,7 @@ describe("everything that is sent to Discord", () => {
 });
 
 test("the registered commands are those of the table, five menus of a kind at most, forms of one to five fields", () => {
-  const kinds = commandPayloads(commandTable).map(({ type = 1 }) => type);
+  const kinds = commandPayloads(commandTable()).map(({ type = 1 }) => type);
   for (const kind of [2, 3]) expect(kinds.filter((one) => one === kind).length).toBeLessThanOrEqual(5);
   for (const { form, options = [] } of entries) {
     expect(form?.length ?? 1).toBeLessThanOrEqual(5);

@@ -6,7 +6,7 @@ import { uuid7 } from "../../src/kernel/ids.ts";
 import { staffAtConsole } from "../contract/world.ts";
 import { createWorld, type World } from "../support/world.ts";
 
-const { entries } = commandTable;
+const { entries } = commandTable();
 
 describe("/callsign", () => {
   let world: World;

@@ -113,7 +113,10 @@ describe("what staff do every day", () => {
     const byWebhook = targetOf({ author: { id: "80351110224678912" }, webhookId: "80351110224678912", applicationId: null });
     const noCall = () => Promise.reject(new Error("nobody asks for the person"));
     const menu = (name: string) =>
-      menuCommand({ name, type: 3 }, { ...commandTable, opens: (asked) => asked as never, start: () => Promise.resolve({ content: "" }) });
+      menuCommand(
+        { name, type: 3 },
+        { ...commandTable(), opens: (asked) => asked as never, start: () => Promise.resolve({ content: "" }) },
+      );
     const authorOf = (target: never) => {
       const asked = menu("Save as evidence").opens?.("", target, noCall) as unknown as PendingInteraction | undefined;
       return asked?.given.values["author"];
@@ -227,7 +230,7 @@ describe("what staff do every day", () => {
   });
 
   test("what is offered while typing is plain text, and found as it is typed", () => {
-    const { choice, keeps } = commandTable.sources["held-change"] ?? {};
+    const { choice, keeps } = commandTable().sources["held-change"] ?? {};
     const view = { id: freshId(), code: "K7QM2X", summary: "Let Ann have cases.read_all (BL-000001)" } as never;
     const t = translator("en-GB");
     expect(choice?.(view, "", t).name).toBe("K7QM2X · Let Ann have cases.read_all (BL-000001)");

@@ -45,12 +45,12 @@ async function everything(user: User, locale?: string): Promise<string[]> {
 
 describe("the tables of /help", () => {
   test("have every command in exactly one subject", () => {
-    const commands = [...new Set(commandTable.entries.map(({ command }) => command))].toSorted();
+    const commands = [...new Set(commandTable().entries.map(({ command }) => command))].toSorted();
     expect(groupNames.flatMap(commandsOf).toSorted()).toEqual(commands);
   });
 
   test("name commands that exist, each once", () => {
-    const known = new Set(commandTable.entries.map(nameOf));
+    const known = new Set(commandTable().entries.map(nameOf));
     for (const names of [mostUsed, tasks.map(({ entry }) => entry)]) {
       expect(names.filter((name) => !known.has(name))).toEqual([]);
       expect(new Set(names).size).toBe(names.length);
@@ -58,10 +58,14 @@ describe("the tables of /help", () => {
   });
 
   test("put what is used most before the rest of its command", () => {
-    const review = commandTable.entries.filter(({ command }) => command === "review").map(({ path }) => path);
+    const review = commandTable()
+      .entries.filter(({ command }) => command === "review")
+      .map(({ path }) => path);
     expect(review.slice(0, 4)).toEqual(["queue", "next", "show", "approve"]);
     expect(review.indexOf("stats")).toBeGreaterThan(review.indexOf("history"));
-    const cases = commandTable.entries.filter(({ command }) => command === "case").map(({ path }) => path);
+    const cases = commandTable()
+      .entries.filter(({ command }) => command === "case")
+      .map(({ path }) => path);
     expect(cases.indexOf("timeline")).toBeLessThan(cases.indexOf("template list"));
   });
 });
@@ -85,7 +89,9 @@ describe("/help", () => {
 
   test("shows in each subject what a person may do: everything to an owner", async () => {
     const all = (await everything(people.owner)).join("\n");
-    const missing = commandTable.entries.map(nameOf).filter((name) => !all.includes(`</${name}:`));
+    const missing = commandTable()
+      .entries.map(nameOf)
+      .filter((name) => !all.includes(`</${name}:`));
     expect(missing).toEqual([]);
     expect(all).not.toMatch(/\b\w+ = |undefined|\{\w+\}/);
   });
@@ -157,7 +163,7 @@ describe("/help", () => {
   });
 
   test("explains every command within the limits of Discord", async () => {
-    const names = commandTable.entries.map(nameOf);
+    const names = commandTable().entries.map(nameOf);
     for (const locale of ["en-US", "de"])
       for (const name of names.filter((_, index) => index % 10 === (locale === "de" ? 0 : 5))) {
         const [embed] = (await ask(people.owner, { task: name }, locale)).reply.embeds;

@@ -6,8 +6,8 @@ import { playAll, type PlayedWorld } from "./lists-ground.ts";
 
 const shapes = new Map(routeTable().map(({ spec }) => [spec.operationId, spec.success.shape]));
 /** Every entry that answers a list in pages. */
-const lists = commandTable.entries
-  .filter(({ operation, asFiles, answers }) => shapes.get(operation) === "list" && asFiles !== true && answers === undefined)
+const lists = commandTable()
+  .entries.filter(({ operation, asFiles, answers }) => shapes.get(operation) === "list" && asFiles !== true && answers === undefined)
   .map(({ command, path }) => `${command} ${path}`);
 
 /** Lists of nothing but what people wrote, and of sentences of the service. */

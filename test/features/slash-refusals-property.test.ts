@@ -30,7 +30,7 @@ function leaves(options: readonly Option[], words: string): { words: string; opt
   return inner.flatMap((one) => leaves(one.options ?? [], `${words} ${one.name}`));
 }
 
-const commands = (commandPayloads(commandTable) as unknown as Option[])
+const commands = (commandPayloads(commandTable()) as unknown as Option[])
   .filter(({ type }) => ![userMenu, messageMenu].includes(type))
   .flatMap(({ name, options = [] }) => leaves(options, name))
   // Whoever asks for their own data gets it.

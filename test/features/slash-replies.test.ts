@@ -16,7 +16,7 @@ interface Option {
 
 /** How a choice reads in English and in German. */
 function choiceOf(path: string, value: string): (string | undefined)[] {
-  let [at, options]: [Option | undefined, Option[]] = [undefined, commandPayloads(commandTable) as unknown as Option[]];
+  let [at, options]: [Option | undefined, Option[]] = [undefined, commandPayloads(commandTable()) as unknown as Option[]];
   for (const word of path.split(" ")) {
     at = options.find(({ name }) => name === word);
     options = at?.options ?? [];

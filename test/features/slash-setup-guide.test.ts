@@ -90,7 +90,7 @@ describe("/setup", () => {
   const shared = shareWorld();
 
   test("offers only channels that messages can be posted in, as the guide does", () => {
-    const setup = commandPayloads(commandTable).find(({ name }) => name === "setup") as unknown as {
+    const setup = commandPayloads(commandTable()).find(({ name }) => name === "setup") as unknown as {
       options: { name: string; options: object[] }[];
     };
     const channels = setup.options.find(({ name }) => name === "channels")?.options ?? [];

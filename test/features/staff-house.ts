@@ -113,7 +113,7 @@ export async function createHouse(options: HouseOptions = {}) {
     logger,
   });
   const { commands, controls } = createCommandRunner({
-    table: commandTable,
+    table: commandTable(),
     verbs,
     kept: createPendingInteractions(),
     clock,
