@@ -25,7 +25,10 @@ describe("/audit", () => {
 
   test("shows all that was done to one record, with what it was before and after", async () => {
     const shown = await say("audit show", { record: "north" });
-    expect(shown).toMatch(/\*\*Pool of callsigns: created\*\* \(`callsign_pool\.create`\).*`north`.*> Name: North; Written as: /s);
+    expect(shown).toMatch(
+      /\*\*Pool of callsigns: created\*\* \(`callsign_pool\.create`\).*`north`.*> Name: North; Days it is kept free: 90; Department: –; Minutes it is reserved: 15; /s,
+    );
+    expect(shown).toContain("; Written as: N");
     expect(shown).not.toMatch(/\{\\"|null/);
     expect(await say("audit show", { record: "no-such-record" })).toBe("Nothing was found.");
   });

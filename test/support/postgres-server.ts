@@ -34,7 +34,8 @@ export async function startPostgresServer(): Promise<PostgresServer> {
       "-c",
       "shared_buffers=32MB",
       "-c",
-      "max_connections=100",
+      // Three workers, each with up to five worlds at once, each with the ten connections that a service takes at most.
+      "max_connections=200",
       "-c",
       "max_wal_size=64MB",
       "-c",

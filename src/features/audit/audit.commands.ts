@@ -52,6 +52,9 @@ function actionText(action: string, t: Translate): string {
   return `**${kind}: ${verb}** (\`${action}\`)`;
 }
 
+/** Fields that say what a record is called and how it stands come before the others. */
+const leadingNames = ["name", "title", "status"];
+
 /** An id is only of use to be copied: what it is of stands in the action. */
 function targetText({ reference, id }: NonNullable<AuditView["target"]>): string {
   return codeText(reference ?? id);
@@ -77,12 +80,13 @@ function reasonText(reason: string, t: Translate): string {
   return textFor(`problem ${reason}`, t) ?? problems[reason].title;
 }
 
-/** Each field that changed, before and after, besides who and when. */
+/** Each field that changed, before and after, besides who and when: in an order of ours, as PostgreSQL keeps none of the fields of a document. */
 function wholeLine(view: AuditView, wording: Wording): string {
   const { t } = wording;
   const [before, after] = [jsonObject(view.before), jsonObject(view.after)];
-  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
-  const changes = names
+  const rankOf = (name: string): number => (leadingNames.includes(name) ? leadingNames.indexOf(name) : leadingNames.length);
+  const changes = [...new Set([...Object.keys(before), ...Object.keys(after)])]
+    .toSorted((a, b) => rankOf(a) - rankOf(b) || labelOf(a, t).localeCompare(labelOf(b, t)))
     .filter((name) => !isDeepStrictEqual(before[name], after[name]))
     .map((name) => {
       const now = valueOf(after[name], t, name);
