@@ -60,15 +60,33 @@ async function generate(schema, output) {
   });
 }
 
-/** @typedef {{ models: readonly { name: string, dbName?: string | null, fields: readonly { name: string, kind: string, type: string, dbName?: string | null }[] }[] }} Datamodel */
+/** @typedef {{ name: string, kind: string, type: string, dbName?: string | null, isList?: boolean, relationName?: string | null, relationFromFields?: readonly string[] | null, relationToFields?: readonly string[] | null }} Field */
+/** @typedef {{ models: readonly { name: string, dbName?: string | null, fields: readonly Field[] }[] }} Datamodel */
 
 /** @param {Datamodel} datamodel */
 function tablesOf({ models }) {
   const tables = models.map(({ name, dbName, fields }) => {
     const columns = scalars(fields).map((field) => [field.name, [field.dbName ?? field.name, field.type]]);
-    return [name, { table: dbName ?? name, columns: Object.fromEntries(columns) }];
+    const children = fields
+      .filter(({ kind, isList }) => kind === "object" && isList)
+      .flatMap((field) => {
+        const parent = parentFieldOf(models, field);
+        return parent === undefined ? [] : [[field.name, [field.type, parent]]];
+      });
+    return [name, { table: dbName ?? name, columns: Object.fromEntries(columns), children: Object.fromEntries(children) }];
   });
   return `export const tables = ${JSON.stringify(Object.fromEntries(tables), null, 1)} as const;\n`;
+}
+
+/**
+ * The field of the rows on the other side of a relation that holds the id of this one; undefined where they are held by something else.
+ * @param {Datamodel["models"]} models
+ * @param {Field} relation
+ */
+function parentFieldOf(models, { type, relationName }) {
+  const child = models.find(({ name }) => name === type);
+  const back = child?.fields.find((field) => field.relationName === relationName && (field.relationFromFields ?? []).length > 0);
+  return back?.relationToFields?.join() === "id" ? back.relationFromFields?.[0] : undefined;
 }
 
 /** Types of columns that hold something else than what their value is in JavaScript. */
@@ -92,7 +110,7 @@ export type RowReader = (v: readonly unknown[], c: Conversions) => object;
 export const rowReaders: { readonly [Model in keyof typeof tables]: RowReader } = {\n${readers.join("")}};\n`;
 }
 
-/** @param {Datamodel["models"][number]["fields"]} fields */
+/** @param {readonly Field[]} fields */
 function scalars(fields) {
   return fields.filter(({ kind }) => kind === "scalar");
 }

@@ -1,8 +1,9 @@
 import { Prisma } from "../generated/sqlite/client.ts";
+import { tables } from "../generated/tables.ts";
 import type { Order } from "../kernel/keyset.ts";
 import type { Position } from "../kernel/page.ts";
 import { columnsOf } from "./columns.ts";
-import type { Model, Row, Selects } from "./models.ts";
+import type { Model, ReadClient, Row, Selects } from "./models.ts";
 
 type Value = string | number | boolean | Date;
 interface Test<V> {
@@ -16,9 +17,22 @@ interface Test<V> {
   gte?: V;
 }
 
-/** The conditions of the client that are made into SQL here: about the columns of one table. `sql` says, about `t`, what they cannot. */
+type Children<M extends Model> = (typeof tables)[M]["children"];
+type ChildOf<M extends Model, Relation extends keyof Children<M>> = Children<M>[Relation] extends readonly [
+  infer Child extends Model,
+  ...unknown[],
+]
+  ? Where<Child>
+  : never;
+
+/**
+ * The conditions of the client that are made into SQL here: about the columns of one table, and about whether it has rows of another.
+ * `sql` says, about `t`, what they cannot.
+ */
 export type Where<M extends Model> = {
   readonly [Field in keyof Row<M>]?: Row<M>[Field] | Test<NonNullable<Row<M>[Field]>> | undefined;
+} & {
+  readonly [Relation in keyof Children<M>]?: { readonly some: ChildOf<M, Relation> } | { readonly none: ChildOf<M, Relation> };
 } & {
   readonly AND?: readonly Where<M>[];
   readonly OR?: readonly Where<M>[];
@@ -34,18 +48,20 @@ const signs = { lt: "<", lte: "<=", gt: ">", gte: ">=", equals: "=", not: "<>" }
  * Conditions as the client of the models takes them, as SQL about the table `t`: for lists that are asked for often, as the client makes
  * a row of the answer three times as dear. One that says nothing holds, which inside `OR` the client sees otherwise.
  */
-export function conditionOf<M extends Model>(model: M, where: Where<M>): Prisma.Sql {
+export function conditionOf<M extends Model>(model: M, where: Where<M>, alias = "t"): Prisma.Sql {
   const columns = columnsOf(model);
-  const each = (all: readonly Where<M>[]): Prisma.Sql[] => all.map((one) => conditionOf(model, one));
+  const children: Readonly<Record<string, readonly [child: string, parent: string]>> = tables[model].children;
+  const each = (all: readonly Where<M>[]): Prisma.Sql[] => all.map((one) => conditionOf(model, one, alias));
   const parts = Object.entries(where).flatMap(([field, test]: [string, unknown]): Prisma.Sql[] => {
     if (test === undefined) return [];
     if (field === "AND") return each(test as Where<M>[]);
     if (field === "OR") return [joined(each(test as Where<M>[]), " OR ", never)];
     if (field === "sql") return [test as Prisma.Sql];
-    if (field === "NOT") return [Prisma.sql`NOT ${conditionOf(model, test as Where<M>)}`];
+    if (field === "NOT") return [Prisma.sql`NOT ${conditionOf(model, test as Where<M>, alias)}`];
+    if (children[field] !== undefined) return [childrenOf(children[field], test as { some?: object; none?: object }, alias)];
     const [name] = columns[field] ?? [];
     if (name === undefined) throw new Error(`${model} has no column for ${field}`);
-    return testsOf(Prisma.raw(`t."${name}"`), test);
+    return testsOf(Prisma.raw(`${alias}."${name}"`), test);
   });
   return joined(
     parts.filter((part) => part !== always),
@@ -54,10 +70,29 @@ export function conditionOf<M extends Model>(model: M, where: Where<M>): Prisma.
   );
 }
 
+/** Whether a row has some, or none, of the rows of another table that meet a condition. */
+function childrenOf(
+  [child, parent]: readonly [string, string],
+  { some, none }: { some?: object; none?: object },
+  alias: string,
+): Prisma.Sql {
+  const inner = `${alias}x`;
+  const column = columnsOf(child as Model)[parent]?.[0] ?? parent;
+  const from = Prisma.raw(`SELECT 1 FROM "${tables[child as Model].table}" ${inner} WHERE ${inner}."${column}" = ${alias}.id AND `);
+  return Prisma.sql`${Prisma.raw(some === undefined ? "NOT EXISTS" : "EXISTS")} (${from}${conditionOf(child as Model, some ?? none ?? {}, inner)})`;
+}
+
 /** The ids of the rows of a model that meet a condition. */
 export async function selectIds<M extends Model & ModelWithId>(db: Selects, model: M, where: Where<M>): Promise<string[]> {
   const rows = await db.$select(model, Prisma.sql`WHERE ${conditionOf(model, where)}`, ["id" as keyof Row<M>]);
   return (rows as unknown as { id: string }[]).map(({ id }) => id);
+}
+
+/** How many rows of a model meet a condition. */
+export async function countOf<M extends Model>(db: Pick<ReadClient, "$queryRaw">, model: M, where: Where<M>): Promise<number> {
+  const from = Prisma.raw(`FROM "${tables[model].table}" t`);
+  const [row] = await db.$queryRaw<{ count: number | bigint }[]>`SELECT COUNT(*) AS count ${from} WHERE ${conditionOf(model, where)}`;
+  return Number(row?.count ?? 0);
 }
 
 /** An order of a list as SQL about the table `t`. */

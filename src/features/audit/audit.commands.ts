@@ -86,7 +86,7 @@ function wholeLine(view: AuditView, wording: Wording): string {
   const [before, after] = [jsonObject(view.before), jsonObject(view.after)];
   const rankOf = (name: string): number => (leadingNames.includes(name) ? leadingNames.indexOf(name) : leadingNames.length);
   const changes = [...new Set([...Object.keys(before), ...Object.keys(after)])]
-    .toSorted((a, b) => rankOf(a) - rankOf(b) || labelOf(a, t).localeCompare(labelOf(b, t)))
+    .toSorted((a, b) => rankOf(a) - rankOf(b) || labelOf(a, t).localeCompare(labelOf(b, t), "en"))
     .filter((name) => !isDeepStrictEqual(before[name], after[name]))
     .map((name) => {
       const now = valueOf(after[name], t, name);

@@ -1,4 +1,5 @@
 import type { Case, CaseLabel, CaseLink, CaseMember, CaseSubject, Prisma } from "../../generated/sqlite/client.ts";
+import type { Where } from "../../database/where.ts";
 import { part, withParts, withPartsOf, type Source } from "../../database/parts.ts";
 import { can, type Call } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";
@@ -43,6 +44,11 @@ export interface Viewer {
   accounts: readonly string[];
 }
 
+export type CaseWhere = Where<"Case">;
+
+/** The same condition, which has no SQL of its own, for the client of the models. */
+export const clientWhere = (where: CaseWhere): Prisma.CaseWhereInput => where as Prisma.CaseWhereInput;
+
 type Seen = Pick<Case, "isConfidential" | "openedBy" | "leadId"> & {
   subjects: readonly Pick<CaseSubject, "kind" | "subjectId">[];
   members: readonly Pick<CaseMember, "userId">[];
@@ -61,7 +67,7 @@ export function canSee(viewer: Viewer, row: Seen): boolean {
 }
 
 /** {@link canSee} in the words of the database. */
-export function visibleWhere(viewer: Viewer): Prisma.CaseWhereInput {
+export function visibleWhere(viewer: Viewer): CaseWhere {
   const { call } = viewer;
   const actor = call.actor?.id;
   // An empty list of choices would let everything pass, so without a person there is one that nothing meets.
@@ -76,7 +82,7 @@ export function visibleWhere(viewer: Viewer): Prisma.CaseWhereInput {
 }
 
 /** The confidential cases that {@link canSee} keeps from a viewer, told without a negation that an empty column would turn around. */
-export function hiddenWhere(viewer: Viewer): Prisma.CaseWhereInput {
+export function hiddenWhere(viewer: Viewer): CaseWhere {
   const isAboutThem = { subjects: { some: themselves(viewer) } };
   if (can(viewer.call, casesPolicy.confidential)) return { isConfidential: true, ...isAboutThem };
   const actor = viewer.call.actor?.id;
@@ -85,7 +91,7 @@ export function hiddenWhere(viewer: Viewer): Prisma.CaseWhereInput {
   return { isConfidential: true, OR: [isAboutThem, isOthers] };
 }
 
-function themselves({ call, accounts }: Viewer): Prisma.CaseSubjectWhereInput {
+function themselves({ call, accounts }: Viewer): Where<"CaseSubject"> {
   return { kind: "user", subjectId: { in: call.actor === null ? [] : [call.actor.id, ...accounts] } };
 }
 

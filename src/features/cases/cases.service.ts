@@ -1,7 +1,7 @@
 import type { Deps } from "../deps.ts";
 import type { Database, Tx } from "../../database/database.ts";
-import { selectIds } from "../../database/where.ts";
-import type { Case, Prisma } from "../../generated/sqlite/client.ts";
+import { conditionOf, countOf, selectIds, sqlOrderOf } from "../../database/where.ts";
+import { Prisma, type Case } from "../../generated/sqlite/client.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
 import { withTotal, type Page } from "../../kernel/page.ts";
 import { walk, walkedPage } from "../../database/walk.ts";
@@ -17,6 +17,8 @@ import {
   casesPolicy,
   hiddenWhere,
   visibleWhere,
+  clientWhere,
+  type CaseWhere,
   wholeCases,
   eventPermission,
   soleUserOf,
@@ -95,7 +97,7 @@ export function createCasesService(deps: CasesDeps) {
 
     /** The cases a caller may see, in the words of the database; those in the bin are none of them. */
     async visibleTo(call: Call): Promise<Prisma.CaseWhereInput> {
-      return { AND: [visibleWhere(await viewerOf(call)), { deletedAt: null }] };
+      return { AND: [clientWhere(visibleWhere(await viewerOf(call))), { deletedAt: null }] };
     },
 
     /** A case for reading. @param key id or number @throws ProblemError permission_denied, record_not_found */
@@ -105,19 +107,15 @@ export function createCasesService(deps: CasesDeps) {
     },
 
     /** The confidential cases that are not the caller's business, in the words of the database. */
-    hiddenTo: async (call: Call): Promise<Prisma.CaseWhereInput> => hiddenWhere(await viewerOf(call)),
+    hiddenTo: async (call: Call): Promise<Prisma.CaseWhereInput> => clientWhere(hiddenWhere(await viewerOf(call))),
 
     /** Their ids. */
     async hiddenIds(call: Call, among?: readonly string[]): Promise<string[]> {
-      let asked: Prisma.CaseWhereInput = {};
-      if (among !== undefined) {
-        // Few of what entries and events are about are confidential cases, and a plain statement finds them cheaply.
-        const confidential = await selectIds(database.read, "Case", { id: { in: among }, isConfidential: true });
-        if (confidential.length === 0) return [];
-        asked = { id: { in: confidential } };
-      }
-      const rows = await database.read.case.findMany({ where: { AND: [asked, hiddenWhere(await viewerOf(call))] }, select: { id: true } });
-      return rows.map(({ id }) => id);
+      const asked: CaseWhere = { isConfidential: true, ...(among !== undefined && { id: { in: among } }) };
+      // Few of what entries and events are about are confidential cases: only then it matters who asks.
+      const confidential = await selectIds(database.read, "Case", asked);
+      if (confidential.length === 0) return [];
+      return selectIds(database.read, "Case", { AND: [asked, hiddenWhere(await viewerOf(call))] });
     },
 
     /** @param key id or number such as `CASE-000123` @throws ProblemError record_not_found */
@@ -141,19 +139,21 @@ export function createCasesService(deps: CasesDeps) {
       const subjectIds = subject === undefined ? [] : [subject, ...alts];
       const now = clock.now();
       const order = orders[filters.sort];
-      const walked = await walk<Case, Where>({
+      const { by, after, upTo } = sqlOrderOf("Case", order);
+      const walked = await walk<Case, CaseWhere>({
         ...conditions({ call, filters, subjectIds, now }),
         read: database.read,
-        order,
+        order: { of: order.of, after, upTo },
         usual: { AND: [visibleWhere(await viewerOf(call)), { deletedAt: filters.deleted === "true" ? { not: null } : null }] },
         position,
         limit,
-        find: (where, page) => database.read.case.findMany({ where, orderBy: order.orderBy, ...page }),
+        find: (where, { take, skip = 0 }) =>
+          database.read.$select("Case", Prisma.sql`WHERE ${conditionOf("Case", where)} ORDER BY ${by} LIMIT ${take} OFFSET ${skip}`),
       });
       const whole = await wholeCases({ db: database.read, dialect: database.dialect }, walked.rows);
       const data = await links.shown(call, await viewsOf(database.read, guildState, whole, { call, now }));
       const page = walkedPage(walked, { data, limit }, (reached) => cursors.encode(list, filters, reached));
-      return withTotal(page, { count }, () => database.read.case.count({ where: walked.everything }));
+      return withTotal(page, { count }, () => countOf(database.read, "Case", walked.everything));
     },
   };
 }
@@ -169,8 +169,6 @@ function named<Filters extends { lead?: unknown; opened_by?: unknown; member?: u
     ...(member !== undefined && { member: own(member) }),
   };
 }
-
-type Where = Prisma.CaseWhereInput;
 
 /** How evidence is kept on cases. */
 export function createHost({ database, records }: { database: Database; records: CaseRecords }): EvidenceHost {

@@ -3,11 +3,11 @@ import type { Prisma } from "../../generated/sqlite/client.ts";
 import { can, type Call } from "../../kernel/call.ts";
 import { orderOf } from "../../kernel/keyset.ts";
 import { beginningWith, searchedWords } from "../../kernel/words.ts";
-import { casesPolicy } from "./cases.policy.ts";
+import { casesPolicy, type CaseWhere } from "./cases.policy.ts";
 import type { ListCasesQuery } from "./cases.schema.ts";
 import { caseStatuses } from "./states.ts";
 
-type Where = Prisma.CaseWhereInput;
+type Where = CaseWhere;
 type CaseFilters = Omit<ReturnType<typeof ListCasesQuery.parse>, "limit" | "cursor" | "count">;
 
 /** Newest first, or what is due first and at the end what never is. */

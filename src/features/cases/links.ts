@@ -5,7 +5,7 @@ import { can, requireWrite, type Call } from "../../kernel/call.ts";
 import { fieldError, ProblemError, recordNotFound } from "../../kernel/errors.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 import { blacklistReference, caseReference } from "../../kernel/parsing.ts";
-import { byKey, canSee, casesPolicy, visibleWhere, wholeCase, type Viewer, type WholeCase } from "./cases.policy.ts";
+import { byKey, canSee, casesPolicy, clientWhere, visibleWhere, wholeCase, type Viewer, type WholeCase } from "./cases.policy.ts";
 import { presentLink } from "./presenter.ts";
 import type { CaseRecords } from "./records.ts";
 import { CreateLinkInput, type CaseLinkView, type CaseView, type LinkKind } from "./cases.schema.ts";
@@ -35,7 +35,7 @@ export function createCaseLinks({ database, records, hiddenRequests }: CaseLinks
     const [cases, requests] = [idsOf("case"), can(call, "workflows.read") ? idsOf("request") : []];
     if (cases.length > 0) {
       const viewer = await records.viewerOf(call, database.read);
-      const where = { AND: [visibleWhere(viewer), { id: { in: cases }, deletedAt: null }] };
+      const where = { AND: [clientWhere(visibleWhere(viewer)), { id: { in: cases }, deletedAt: null }] };
       const rows = await database.read.case.findMany({ where, select: { id: true } });
       known.push(...rows.map(({ id }) => `case:${id}`));
     }

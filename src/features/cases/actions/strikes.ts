@@ -8,7 +8,7 @@ import { toPage, withTotal, type Page } from "../../../kernel/page.ts";
 import type { Threshold } from "./ledger.ts";
 import { actionsPolicy, inForceWhere, ledgerWhere, overWhere, presentAction } from "./actions.policy.ts";
 import { ListStrikesQuery, type ActionView, type StrikesNotes, type RecordActionInput } from "./actions.schema.ts";
-import { visibleWhere, type Ranks } from "../cases.policy.ts";
+import { clientWhere, visibleWhere, type Ranks } from "../cases.policy.ts";
 import type { CaseRecords } from "../records.ts";
 import { fieldError } from "../../../kernel/errors.ts";
 import { parseDuration } from "../../../kernel/fields.ts";
@@ -52,7 +52,7 @@ export function createStrikes({ database, access, reach, thresholds, cursors, cl
       if (userIds === null) return { data: [], limit, next_cursor: null, notes: { withheld: actionsPolicy.discipline } };
       const now = clock.now();
       const bound = { userId, ...filters };
-      const seen = { case: visibleWhere(await viewerOf(call, database.read)) };
+      const seen = { case: clientWhere(visibleWhere(await viewerOf(call, database.read))) };
       const ledger: Prisma.CaseActionWhereInput = { AND: [ledgerWhere(userIds), seen] };
       const told = { true: inForceWhere(now), false: overWhere(now) };
       const wanted = { AND: [ledger, filters.in_force === undefined ? {} : told[filters.in_force]] };

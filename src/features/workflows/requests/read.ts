@@ -1,10 +1,9 @@
 import type { Deps } from "../../deps.ts";
-import type { ReadClient } from "../../../database/database.ts";
 import { requirePermission, type Call } from "../../../kernel/call.ts";
 import { recordNotFound } from "../../../kernel/errors.ts";
 import { withTotal, type Page } from "../../../kernel/page.ts";
 import { walk, walkedPage } from "../../../database/walk.ts";
-import { conditionOf, sqlOrderOf } from "../../../database/where.ts";
+import { conditionOf, countOf, sqlOrderOf } from "../../../database/where.ts";
 import { Prisma, type WorkflowRequest } from "../../../generated/sqlite/client.ts";
 import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 import { countComments } from "../comments/comments.policy.ts";
@@ -95,15 +94,9 @@ export function createReading({ database, guildState, access, reach, cursors, cl
       });
       const data = await presentAll(viewer, await readRequests(source, walked.rows));
       const page = walkedPage(walked, { data, limit }, (reached) => cursors.encode(list, filters, reached));
-      return withTotal(page, { count }, () => countRequests(database.read, walked.everything));
+      return withTotal(page, { count }, () => countOf(database.read, "WorkflowRequest", walked.everything));
     },
   };
-}
-
-async function countRequests(db: Pick<ReadClient, "$queryRaw">, where: Where): Promise<number> {
-  const [row] = await db.$queryRaw<{ count: number | bigint }[]>`
-    SELECT COUNT(*) AS count FROM workflow_requests AS t WHERE ${conditionOf("WorkflowRequest", where)}`;
-  return Number(row?.count ?? 0);
 }
 
 /** Anyone who may read requests, and everybody else for their own: the rows decide then. */
