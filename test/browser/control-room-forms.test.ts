@@ -116,6 +116,7 @@ async function start() {
   const visitor = await chromium.visitor();
   const { page } = visitor;
   page.setDefaultTimeout(60_000);
+  await page.clock.install();
   const { guilds, users } = sandbox.seeded;
   const openAs = (person = users.mona) => page.goto(`${sandbox.controlRoom}?guild=${guilds.harbour.id}&as=${person.id}`);
   await openAs();
@@ -138,7 +139,8 @@ async function start() {
 /** The page has asked the sandbox again, twice to be sure that it began after this. */
 async function polled({ controlRoom }: Sandbox, page: Awaited<ReturnType<typeof start>>["page"]): Promise<void> {
   const isPoll = (address: string): boolean => address.startsWith(`${controlRoom}/api/view`);
-  for (let count = 0; count < 2; count++) await page.waitForResponse((response) => isPoll(response.url()));
+  for (let count = 0; count < 2; count++)
+    await Promise.all([page.waitForResponse((response) => isPoll(response.url())), page.clock.fastForward(1000)]);
 }
 
 describe.skipIf(lacksChromium)("forms, menus and messages in the control room", () => {

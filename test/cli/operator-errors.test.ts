@@ -7,6 +7,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { keepAlive } from "../../src/database/keep-alive.ts";
 import { secretTexts, validEnvironment } from "../config/environment.ts";
 import { createWorkplace, type Outcome } from "./run.ts";
+import { tier } from "../support/size.ts";
 
 type Variables = Record<string, string>;
 type Workplace = Awaited<ReturnType<typeof createWorkplace>>;
@@ -43,7 +44,7 @@ async function putFolder(work: Workplace, name: string): Promise<Variables> {
 
 /** A database that the service has used, changed by hand. */
 async function usedDatabase(work: Workplace, sql: string): Promise<Variables> {
-  await work.provost(["keys", "list"], { ...validEnvironment(), ...noDiscord });
+  await work.here(["keys", "list"], { ...validEnvironment(), ...noDiscord });
   const db = keepAlive(new BetterSqlite3(join(work.directory, "data/provost.db")));
   db.exec(sql);
   db.close();
@@ -277,13 +278,16 @@ function expectClean({ stdout, stderr }: Outcome, env: ReturnType<typeof validEn
   for (const text of [...secretTexts(env), "hunter2"]) expect(said).not.toContain(text);
 }
 
+/** The server is always a process of its own; a verb is one in all tiers but the quick one, as test/cli/program.test.ts shows how processes end. */
+const isProcess = (argv: readonly string[]): boolean => tier !== "quick" || argv[0] === "serve";
+
 test.each(Object.entries(mistakes))(
   "%s is answered with what is wrong and what mends it",
   async (_, { prepare, argv = start, code, says }) => {
     await using work = await createWorkplace();
     const valid = validEnvironment();
     const env = { ...valid, ...noDiscord, ...(await prepare?.(work)) };
-    const outcome = await work.provost(argv, env);
+    const outcome = await (isProcess(argv) ? work.provost : work.here)(argv, env);
     const expected = says(work, env);
     if (typeof expected === "string") expect(outcome.stderr).toBe(`${expected}\n`);
     else expect(outcome.stderr.trimEnd()).toMatch(expected);

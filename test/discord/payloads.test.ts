@@ -85,7 +85,7 @@ describe("everything that is sent to Discord", () => {
     await session(resolved);
     held.isHostile = false;
     return () => end();
-  }, 120_000);
+  });
 
   afterAll(() => void (held.isHostile = false));
 

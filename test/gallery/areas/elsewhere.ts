@@ -3,6 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { systemCall } from "../../../src/kernel/call.ts";
 import { uuid7 } from "../../../src/kernel/ids.ts";
+import { installation } from "../../cli/installation.ts";
 import { messageLines } from "../shown.ts";
 import type { Stage } from "../stage.ts";
 
@@ -51,12 +52,14 @@ export async function pages({ world, people, begin, show }: Stage, locale: "en" 
 /** What an operator reads at the command line. */
 export async function commandLine({ begin, show }: Stage): Promise<void> {
   begin("command-line");
-  for (const line of ["--help", "keys --help", "nosuch", "keys list", "config check", "audit verify --database nowhere"])
-    show(`provost ${line}`, await runCli(line.split(" ")));
+  const lines = ["--help", "keys --help", "nosuch", "keys list", "config check", "audit verify --database nowhere"];
+  const { program } = await installation();
+  const said = await Promise.all(lines.map((line) => runCli(program, line.split(" "))));
+  for (const [index, line] of lines.entries()) show(`provost ${line}`, said[index] ?? []);
 }
 
-function runCli(words: readonly string[]): Promise<string[]> {
-  const child = spawn(process.execPath, ["--import", "tsx", "src/cli.ts", ...words], { cwd: root, env: { PATH: process.env["PATH"] } });
+function runCli(program: string, words: readonly string[]): Promise<string[]> {
+  const child = spawn(process.execPath, [program, ...words], { cwd: root, env: { PATH: process.env["PATH"] } });
   let text = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (part: Buffer) => (text += part.toString()));
   return new Promise((resolve) =>
