@@ -155,6 +155,7 @@ export function steady(line: string, { world, people, guild, clock }: Stage): st
       // Refused attempts are written a little later and together, so places in the chain are others in each run.
       .replaceAll(/^`\d+` (?=<t:|\d{4}-)/g, "`(n)` ")
       .replaceAll(/(?<=^> .*: )\d+(?:, \d+)+/g, "(n)")
+      .replaceAll(/(?<=^• (?:audit entries about you|Protokolleinträge über dich): )\d+/g, "(n)")
       .replaceAll(/\d+ (?=entries agree|Einträge stimmen)/g, "(n) ")
       .replaceAll(/(?<=Signed up to entry |Unterschrieben bis Eintrag )\d+/g, "(n)")
       .replaceAll(/`(?=[a-z\d]*[A-Z\d])[A-Za-z\d]{12}`/g, "(key id)")
