@@ -15,7 +15,7 @@ const schemaFile = join(root, "prisma/schema.prisma");
 const generated = join(root, "src/generated");
 /** The schema of PostgreSQL, which the tools of migrations read. */
 const postgresFile = join(generated, "postgres.prisma");
-/** Tables and columns by models and fields, for statements that are written by hand. */
+/** Tables, columns and relations by models and fields, for statements that are written by hand. */
 const tablesFile = join(generated, "tables.ts");
 /** How a row of each table becomes an object: written out for its columns, so that all of its objects have one shape from the start. */
 const rowsFile = join(generated, "rows.ts");
@@ -60,15 +60,37 @@ async function generate(schema, output) {
   });
 }
 
-/** @typedef {{ models: readonly { name: string, dbName?: string | null, fields: readonly { name: string, kind: string, type: string, dbName?: string | null }[] }[] }} Datamodel */
+/**
+ * @typedef {{ name: string, kind: string, type: string, dbName?: string | null, isList: boolean, relationName?: string,
+ *   relationFromFields?: readonly string[], relationToFields?: readonly string[] }} Field
+ * @typedef {{ models: readonly { name: string, dbName?: string | null, fields: readonly Field[] }[] }} Datamodel
+ */
 
 /** @param {Datamodel} datamodel */
 function tablesOf({ models }) {
   const tables = models.map(({ name, dbName, fields }) => {
     const columns = scalars(fields).map((field) => [field.name, [field.dbName ?? field.name, field.type]]);
-    return [name, { table: dbName ?? name, columns: Object.fromEntries(columns) }];
+    return [name, { table: dbName ?? name, columns: Object.fromEntries(columns), relations: relationsOf(fields, models) }];
   });
   return `export const tables = ${JSON.stringify(Object.fromEntries(tables), null, 1)} as const;\n`;
+}
+
+/**
+ * Relations by their fields: how many there are, the other model, and the fields that are equal, there and here.
+ * @param {readonly Field[]} fields
+ * @param {Datamodel["models"]} models
+ */
+function relationsOf(fields, models) {
+  const relations = fields.flatMap(({ name, kind, type, isList, relationName, relationFromFields = [], relationToFields = [] }) => {
+    if (kind !== "object") return [];
+    const [own] = relationFromFields;
+    if (own !== undefined) return [[name, ["one", type, relationToFields[0], own]]];
+    const other = models
+      .find((model) => model.name === type)
+      ?.fields.find((field) => field.relationName === relationName && field.relationFromFields?.length === 1);
+    return [[name, [isList ? "many" : "one", type, other?.relationFromFields?.[0], other?.relationToFields?.[0]]]];
+  });
+  return Object.fromEntries(relations);
 }
 
 /** Types of columns that hold something else than what their value is in JavaScript. */

@@ -22,11 +22,8 @@ export interface Selects {
   /**
    * Rows of a model as `findMany` gives them.
    * @param rest what follows the table, which is called `t`: `WHERE t.status = …`, with the names of the columns
-   * @param fields those wanted; by default all
    */
-  $select<M extends Model, F extends keyof Row<M> = keyof Row<M>>(
-    model: M,
-    rest: Prisma.Sql,
-    fields?: readonly F[],
-  ): Promise<Pick<Row<M>, F>[]>;
+  $select<M extends Model>(model: M, rest: Prisma.Sql): Promise<Row<M>[]>;
+  /** @param fields those wanted */
+  $select<M extends Model, F extends keyof Row<M>>(model: M, rest: Prisma.Sql, fields: readonly F[]): Promise<Pick<Row<M>, F>[]>;
 }

@@ -2,8 +2,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { insertRows } from "../../src/database/insert.ts";
-import { conditionOf, type Where } from "../../src/database/where.ts";
+import { conditionOf, countOf, type ClientWhere, type Where } from "../../src/database/where.ts";
 import { Prisma } from "../../src/generated/sqlite/client.ts";
+import { never } from "../../src/kernel/clock.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { runsOf } from "../support/size.ts";
 import { sampleCall } from "./samples.ts";
@@ -51,5 +52,61 @@ test("conditions made into SQL find what the client of the models finds", async 
     { numRuns: runsOf(800) },
   );
   expect(found).toBeGreaterThan(20);
+  await drop();
+});
+
+test("conditions on what belongs to a row find what the client of the models finds, and count it", async () => {
+  const { database, drop } = await createTestDatabase();
+  const at = new Date("2030-01-01T00:00:00.000Z");
+  const common = {
+    type: "general",
+    title: "x",
+    status: "open",
+    priority: "low",
+    policies: [],
+    dueOrder: never,
+    createdAt: at,
+    updatedAt: at,
+  };
+  const cases = [0, 1, 2, 3].map((number) => ({
+    ...common,
+    id: `c${number.toString()}`,
+    number,
+    isConfidential: number % 2 === 0,
+    leadId: number === 0 ? null : `u${number.toString()}`,
+  }));
+  const labels = ["c0 a", "c0 b", "c1 a", "c2 c"].map((text) => ({ caseId: text.slice(0, 2), label: text.slice(3) }));
+  const draft = { type: "appeal", payload: {}, subjectKind: "user", subjectId: "1", cause: "x", status: "open", createdAt: at };
+  const drafts = [null, 0, 1, 2].map((caseNumber, index) => ({ ...draft, id: `d${index.toString()}`, caseNumber }));
+  await database.write(sampleCall(), async (tx) => {
+    await insertRows(tx, "Case", cases);
+    await insertRows(tx, "CaseLabel", labels);
+    await insertRows(tx, "RequestDraft", drafts);
+  });
+  const ofCases: ClientWhere<"Case">[] = [
+    { labels: { some: { label: "a" } } },
+    { labels: { some: { label: { in: ["a", "c"] } }, none: { label: "b" } } },
+    { labels: { none: {} } },
+    { NOT: { OR: [{ leadId: "u1" }, { labels: { some: { label: "c" } } }] } },
+    { NOT: { NOT: { labels: { none: { label: { in: [] } } } } }, isConfidential: true },
+    { labels: { some: { case: { is: { leadId: { not: null } } } } } },
+    { drafts: { some: { NOT: { case: { is: { labels: { some: { label: "b" } } } } } } } },
+  ];
+  const found: number[] = [];
+  for (const where of ofCases) {
+    const expected = await database.read.case.findMany({ where, orderBy: { id: "asc" } });
+    expect(await database.read.$select("Case", Prisma.sql`WHERE ${conditionOf("Case", where)} ORDER BY t.id`)).toEqual(expected);
+    expect(await countOf(database.read, "Case", where)).toBe(expected.length);
+    found.push(expected.length);
+  }
+  expect(found).toEqual([2, 2, 1, 1, 2, 2, 2]);
+  for (const [where, ids] of [
+    [{ case: { is: { isConfidential: true } } }, ["d1", "d3"]],
+    [{ NOT: { case: { is: { isConfidential: true } } } }, ["d0", "d2"]],
+  ] satisfies [ClientWhere<"RequestDraft">, string[]][]) {
+    const rest = Prisma.sql`WHERE ${conditionOf("RequestDraft", where)} ORDER BY t.id`;
+    expect((await database.read.$select("RequestDraft", rest, ["id"])).map(({ id }) => id)).toEqual(ids);
+    expect((await database.read.requestDraft.findMany({ where, orderBy: { id: "asc" } })).map(({ id }) => id)).toEqual(ids);
+  }
   await drop();
 });

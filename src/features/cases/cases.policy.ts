@@ -1,5 +1,6 @@
 import type { Case, CaseLabel, CaseLink, CaseMember, CaseSubject, Prisma } from "../../generated/sqlite/client.ts";
 import { part, withParts, withPartsOf, type Source } from "../../database/parts.ts";
+import type { ClientWhere } from "../../database/where.ts";
 import { can, type Call } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 
@@ -61,7 +62,7 @@ export function canSee(viewer: Viewer, row: Seen): boolean {
 }
 
 /** {@link canSee} in the words of the database. */
-export function visibleWhere(viewer: Viewer): Prisma.CaseWhereInput {
+export function visibleWhere(viewer: Viewer): ClientWhere<"Case"> {
   const { call } = viewer;
   const actor = call.actor?.id;
   // An empty list of choices would let everything pass, so without a person there is one that nothing meets.
@@ -76,7 +77,7 @@ export function visibleWhere(viewer: Viewer): Prisma.CaseWhereInput {
 }
 
 /** The confidential cases that {@link canSee} keeps from a viewer, told without a negation that an empty column would turn around. */
-export function hiddenWhere(viewer: Viewer): Prisma.CaseWhereInput {
+export function hiddenWhere(viewer: Viewer): ClientWhere<"Case"> {
   const isAboutThem = { subjects: { some: themselves(viewer) } };
   if (can(viewer.call, casesPolicy.confidential)) return { isConfidential: true, ...isAboutThem };
   const actor = viewer.call.actor?.id;
@@ -85,7 +86,7 @@ export function hiddenWhere(viewer: Viewer): Prisma.CaseWhereInput {
   return { isConfidential: true, OR: [isAboutThem, isOthers] };
 }
 
-function themselves({ call, accounts }: Viewer): Prisma.CaseSubjectWhereInput {
+function themselves({ call, accounts }: Viewer): ClientWhere<"CaseSubject"> {
   return { kind: "user", subjectId: { in: call.actor === null ? [] : [call.actor.id, ...accounts] } };
 }
 

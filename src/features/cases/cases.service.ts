@@ -1,9 +1,10 @@
 import type { Deps } from "../deps.ts";
 import type { Database, Tx } from "../../database/database.ts";
-import type { Case, Prisma } from "../../generated/sqlite/client.ts";
+import type { Prisma } from "../../generated/sqlite/client.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
 import { withTotal, type Page } from "../../kernel/page.ts";
 import { walk, walkedPage } from "../../database/walk.ts";
+import { countOf, type ClientWhere } from "../../database/where.ts";
 import { conditions, orders } from "./filters.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { LinkReach } from "../links/reach.ts";
@@ -104,7 +105,7 @@ export function createCasesService(deps: CasesDeps) {
     },
 
     /** The confidential cases that are not the caller's business, in the words of the database. */
-    hiddenTo: async (call: Call): Promise<Prisma.CaseWhereInput> => hiddenWhere(await viewerOf(call)),
+    hiddenTo: async (call: Call): Promise<ClientWhere<"Case">> => hiddenWhere(await viewerOf(call)),
 
     /** Their ids. */
     async hiddenIds(call: Call, among?: readonly string[]): Promise<string[]> {
@@ -135,19 +136,19 @@ export function createCasesService(deps: CasesDeps) {
       const subjectIds = subject === undefined ? [] : [subject, ...alts];
       const now = clock.now();
       const order = orders[filters.sort];
-      const walked = await walk<Case, Where>({
+      const walked = await walk({
+        model: "Case",
         ...conditions({ call, filters, subjectIds, now }),
         read: database.read,
         order,
         usual: { AND: [visibleWhere(await viewerOf(call)), { deletedAt: filters.deleted === "true" ? { not: null } : null }] },
         position,
         limit,
-        find: (where, page) => database.read.case.findMany({ where, orderBy: order.orderBy, ...page }),
       });
       const whole = await wholeCases({ db: database.read, dialect: database.dialect }, walked.rows);
       const data = await links.shown(call, await viewsOf(database.read, guildState, whole, { call, now }));
       const page = walkedPage(walked, { data, limit }, (reached) => cursors.encode(list, filters, reached));
-      return withTotal(page, { count }, () => database.read.case.count({ where: walked.everything }));
+      return withTotal(page, { count }, () => countOf(database.read, "Case", walked.everything));
     },
   };
 }
@@ -163,8 +164,6 @@ function named<Filters extends { lead?: unknown; opened_by?: unknown; member?: u
     ...(member !== undefined && { member: own(member) }),
   };
 }
-
-type Where = Prisma.CaseWhereInput;
 
 /** How evidence is kept on cases. */
 export function createHost({ database, records }: { database: Database; records: CaseRecords }): EvidenceHost {

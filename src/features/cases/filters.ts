@@ -1,4 +1,5 @@
 import { either, idsOf, type Condition } from "../../database/walk.ts";
+import type { Where as PlainWhere } from "../../database/where.ts";
 import type { Prisma } from "../../generated/sqlite/client.ts";
 import { can, type Call } from "../../kernel/call.ts";
 import { orderOf } from "../../kernel/keyset.ts";
@@ -7,7 +8,7 @@ import { casesPolicy } from "./cases.policy.ts";
 import type { ListCasesQuery } from "./cases.schema.ts";
 import { caseStatuses } from "./states.ts";
 
-type Where = Prisma.CaseWhereInput;
+type Where = PlainWhere<"Case">;
 type CaseFilters = Omit<ReturnType<typeof ListCasesQuery.parse>, "limit" | "cursor" | "count">;
 
 /** Newest first, or what is due first and at the end what never is. */
@@ -28,7 +29,7 @@ interface Asked {
 type Filter<Name extends keyof CaseFilters> = (
   value: NonNullable<CaseFilters[Name]>,
   asked: Asked,
-) => Condition<Where> | Condition<Where>[];
+) => Condition<"Case"> | Condition<"Case">[];
 type Bound = "from" | "to";
 
 /** Not closed, as the table of states has it: an index knows statuses. */
@@ -60,9 +61,9 @@ const filtersByName: { readonly [Name in Exclude<keyof CaseFilters, "sort" | "in
 };
 
 /** What the filters of the list ask, as they are looked for; of a caller who sees only their own, that it is theirs. */
-export function conditions(asked: Asked): { conditions: Condition<Where>[]; bounds: Where[] } {
+export function conditions(asked: Asked): { conditions: Condition<"Case">[]; bounds: Where[] } {
   const { call, filters } = asked;
-  const all: Condition<Where>[] = [...(can(call, casesPolicy.readAll) ? [] : [ownCondition(call)]), ...binCondition(filters)];
+  const all: Condition<"Case">[] = [...(can(call, casesPolicy.readAll) ? [] : [ownCondition(call)]), ...binCondition(filters)];
   for (const [name, filter] of Object.entries(filtersByName)) {
     const value = filters[name as keyof typeof filtersByName];
     if (value !== undefined) all.push(...[(filter as Filter<"q">)(value, asked)].flat());
@@ -76,7 +77,7 @@ export function conditions(asked: Asked): { conditions: Condition<Where>[]; boun
   return { conditions: [...all.map(({ inOrder: _, ...rest }) => rest), ...opened.map((where) => ({ where }))], bounds: [] };
 }
 
-function equal(field: "leadId" | "openedBy" | "status" | "type", value: string): Condition<Where> {
+function equal(field: "leadId" | "openedBy" | "status" | "type", value: string): Condition<"Case"> {
   const where = { [field]: value };
   return { where, ids: idsOf("Case", { [field]: [value] }), inOrder: where };
 }
@@ -86,7 +87,7 @@ function ofTeam(userId: string): Prisma.Sql {
 }
 
 /** Everything a caller without `cases.read_all` can be shown, by how it can be theirs; holders of `cases.confidential` know those, too. */
-function ownCondition(call: Call): Condition<Where> {
+function ownCondition(call: Call): Condition<"Case"> {
   const actor = call.actor?.id ?? "";
   const ways = [ofTeam(actor), idsOf("Case", { openedBy: [actor] })];
   const isOfTeam: Where = { OR: [{ leadId: actor }, { members: { some: { userId: actor } } }, { openedBy: actor }] };
@@ -95,12 +96,12 @@ function ownCondition(call: Call): Condition<Where> {
 }
 
 /** Few are in the bin, and nearly all are not. */
-function binCondition({ deleted }: CaseFilters): Condition<Where>[] {
+function binCondition({ deleted }: CaseFilters): Condition<"Case">[] {
   return deleted === "true" ? [{ where: { deletedAt: { not: null } }, ids: idsOf("Case", { deletedAt: { gt: new Date(0) } }) }] : [];
 }
 
 /** Every searched word begins a word of the title or of a note; a question without any word finds nothing. */
-function wordConditions(q: string): Condition<Where>[] {
+function wordConditions(q: string): Condition<"Case">[] {
   const words = searchedWords(q);
   if (words.length === 0) return [{ where: { id: { in: [] } }, ids: idsOf("Case", { number: [-1] }) }];
   return words.map((word) => ({

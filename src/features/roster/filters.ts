@@ -1,12 +1,10 @@
 import { either, idsOf, type Condition } from "../../database/walk.ts";
-import type { Prisma } from "../../generated/sqlite/client.ts";
 import { orderOf } from "../../kernel/keyset.ts";
 import { beginningWith } from "../../kernel/words.ts";
 import type { AccessDirectory } from "../permissions/access/access.ts";
 import type { ListEntriesQuery } from "./roster.schema.ts";
 import { liveStatuses } from "./states.ts";
 
-type Where = Prisma.RosterEntryWhereInput;
 export type EntryFilters = Omit<ReturnType<typeof ListEntriesQuery.parse>, "limit" | "cursor" | "count">;
 type People = Pick<AccessDirectory, "people" | "of">;
 
@@ -20,12 +18,12 @@ export const orders = {
 const maxNamed = 500;
 
 /** What the filters of the list ask of an entry; those whose index finds few come first. */
-export function conditions(filters: EntryFilters, access: People): Condition<Where>[] {
+export function conditions(filters: EntryFilters, access: People): Condition<"RosterEntry">[] {
   const { status, include_left: includeLeft, in_guild: inGuild, q, sort } = filters;
   const equal = { supervisorId: filters.supervisor_id, staffRole: filters.staff_role, department: filters.department };
   return [
     ...(q === undefined ? [] : [namedLike(q, access)]),
-    ...Object.entries(equal).flatMap(([field, value]): Condition<Where>[] =>
+    ...Object.entries(equal).flatMap(([field, value]): Condition<"RosterEntry">[] =>
       value === undefined ? [] : [{ where: { [field]: value }, ids: idsOf("RosterEntry", { [field]: [value] }) }],
     ),
     ...(status === undefined
@@ -38,7 +36,7 @@ export function conditions(filters: EntryFilters, access: People): Condition<Whe
 }
 
 /** By what they are called now, in whatever case, and by what they were called when last looked at. */
-function namedLike(q: string, access: People): Condition<Where> {
+function namedLike(q: string, access: People): Condition<"RosterEntry"> {
   const wanted = q.toLowerCase();
   const isNamed = (id: string): boolean =>
     access

@@ -127,7 +127,7 @@ export function createActionsService(deps: ActionsDeps) {
 /** Whose business it is what cases suggest: of a confidential one, only those who may know of it. */
 export function createCauses({ cases }: { cases: Pick<CasesService, "hiddenTo"> }): DraftCauses {
   return {
-    knownWhere: async (call) => ({ OR: [{ caseNumber: null }, { NOT: { case: await cases.hiddenTo(call) } }] }),
+    knownWhere: async (call) => ({ OR: [{ caseNumber: null }, { NOT: { case: { is: await cases.hiddenTo(call) } } }] }),
 
     async permissionFor(db, reference) {
       const row = await db.case.findFirst({ where: byKey(reference), select: { isConfidential: true } });

@@ -52,7 +52,7 @@ export function createStrikes({ database, access, reach, thresholds, cursors, cl
       if (userIds === null) return { data: [], limit, next_cursor: null, notes: { withheld: actionsPolicy.discipline } };
       const now = clock.now();
       const bound = { userId, ...filters };
-      const seen = { case: visibleWhere(await viewerOf(call, database.read)) };
+      const seen = { case: { is: visibleWhere(await viewerOf(call, database.read)) } };
       const ledger: Prisma.CaseActionWhereInput = { AND: [ledgerWhere(userIds), seen] };
       const told = { true: inForceWhere(now), false: overWhere(now) };
       const wanted = { AND: [ledger, filters.in_force === undefined ? {} : told[filters.in_force]] };

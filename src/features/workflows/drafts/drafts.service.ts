@@ -1,8 +1,8 @@
 import type { Deps } from "../../deps.ts";
-import type { Prisma, RequestDraft } from "../../../generated/sqlite/client.ts";
 import { requirePermission, requireWrite, type Call } from "../../../kernel/call.ts";
 import { fieldError, recordNotFound } from "../../../kernel/errors.ts";
 import { idsOf, walk, walkedPage, type Condition } from "../../../database/walk.ts";
+import { countOf } from "../../../database/where.ts";
 import { orderOf } from "../../../kernel/keyset.ts";
 import { withTotal, type Page } from "../../../kernel/page.ts";
 import { draftsPolicy, presentDraft, visibleDraft } from "./drafts.policy.ts";
@@ -41,18 +41,18 @@ export function createDraftsService({ database, records, workflows, cursors }: D
       requirePermission(call, draftsPolicy.read);
       const { limit, cursor, count, ...filters } = ListDraftsQuery.parse(query);
       const position = cursor === undefined ? undefined : cursors.decode(listName, filters, cursor);
-      const walked = await walk<RequestDraft, Where>({
+      const walked = await walk({
+        model: "RequestDraft",
         conditions: conditions(filters),
         read: database.read,
         order,
         usual: await knownWhere(call),
         position,
         limit,
-        find: (where, page) => database.read.requestDraft.findMany({ where, orderBy: order.orderBy, ...page }),
       });
       const data = walked.rows.map((row) => visibleDraft(call, presentDraft(row)));
       const page = walkedPage(walked, { data, limit }, (reached) => cursors.encode(listName, filters, reached));
-      return withTotal(page, { count }, () => database.read.requestDraft.count({ where: walked.everything }));
+      return withTotal(page, { count }, () => countOf(database.read, "RequestDraft", walked.everything));
     },
 
     /** @throws ProblemError permission_denied, record_not_found */
@@ -104,14 +104,12 @@ function requireSubject(type: DraftView["type"], intake: Intake, subject: DraftV
   if (!isAbout) throw fieldError("", "other_subject", `This suggestion is about the ${subject.kind} ${subject.id}.`);
 }
 
-type Where = Prisma.RequestDraftWhereInput;
-
 /** What the filters ask of a draft; those whose index finds few come first. */
 function conditions({
   status,
   type,
   subject,
-}: Omit<ReturnType<typeof ListDraftsQuery.parse>, "limit" | "cursor" | "count">): Condition<Where>[] {
+}: Omit<ReturnType<typeof ListDraftsQuery.parse>, "limit" | "cursor" | "count">): Condition<"RequestDraft">[] {
   return [
     ...(subject === undefined ? [] : [{ where: { subjectId: subject }, ids: idsOf("RequestDraft", { subjectId: [subject] }) }]),
     ...(type === undefined ? [] : [{ where: { type }, ids: idsOf("RequestDraft", { type: [type] }) }]),

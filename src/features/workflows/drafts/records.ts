@@ -1,7 +1,8 @@
 import type { PermissionKey } from "../../../kernel/permissions.ts";
 import type { ReadClient, TransactionClient, Tx } from "../../../database/database.ts";
 import { toJson } from "../../../kernel/parsing.ts";
-import type { Prisma, RequestDraft } from "../../../generated/sqlite/client.ts";
+import type { ClientWhere } from "../../../database/where.ts";
+import type { RequestDraft } from "../../../generated/sqlite/client.ts";
 import type { Call } from "../../../kernel/call.ts";
 import { ProblemError, recordNotFound } from "../../../kernel/errors.ts";
 import { uuid7 } from "../../../kernel/ids.ts";
@@ -103,7 +104,7 @@ export function createDraftRecords({ audit, events }: { audit: Pick<AuditService
     },
 
     /** The drafts a caller may know of, in the words of the database. */
-    knownWhere: async (call: Call): Promise<Prisma.RequestDraftWhereInput> => ({
+    knownWhere: async (call: Call): Promise<ClientWhere<"RequestDraft">> => ({
       AND: await Promise.all(causes.map((cause) => cause.knownWhere(call))),
     }),
 
@@ -111,7 +112,7 @@ export function createDraftRecords({ audit, events }: { audit: Pick<AuditService
     async open(
       tx: Tx,
       id: string,
-      { ifMatch, action, known }: { ifMatch?: number | undefined; action: string; known: Prisma.RequestDraftWhereInput },
+      { ifMatch, action, known }: { ifMatch?: number | undefined; action: string; known: ClientWhere<"RequestDraft"> },
     ) {
       await tx.lock(`draft:${id}`);
       const row = await tx.db.requestDraft.findFirst({ where: { AND: [{ id }, known] } });

@@ -18,7 +18,7 @@ interface Asked {
   dialect: "sqlite" | "postgres";
 }
 
-type Filter<Name extends keyof WorkflowFilters> = (value: NonNullable<WorkflowFilters[Name]>, asked: Asked) => Condition<Where>;
+type Filter<Name extends keyof WorkflowFilters> = (value: NonNullable<WorkflowFilters[Name]>, asked: Asked) => Condition<"WorkflowRequest">;
 type Bound = "created_from" | "created_to";
 
 /** What each filter asks of a request; those whose index finds few come first. */
@@ -70,13 +70,13 @@ const filtersByName: { readonly [Name in Exclude<keyof WorkflowFilters, "sort" |
 };
 
 /** What the filters of the list ask, as they are looked for; of a caller who sees only their own, that it is theirs. */
-export function conditions(asked: Asked): { conditions: Condition<Where>[]; bounds: Where[] } {
+export function conditions(asked: Asked): { conditions: Condition<"WorkflowRequest">[]; bounds: Where[] } {
   const { call, filters } = asked;
   const only = listedOnlyOf(call);
-  const all: Condition<Where>[] = only === undefined ? [] : [ownCondition(only)];
+  const all: Condition<"WorkflowRequest">[] = only === undefined ? [] : [ownCondition(only)];
   for (const [name, filter] of Object.entries(filtersByName)) {
     const value = filters[name as keyof typeof filtersByName];
-    if (value !== undefined) all.push((filter as (given: string, rest: Asked) => Condition<Where>)(value, asked));
+    if (value !== undefined) all.push((filter as (given: string, rest: Asked) => Condition<"WorkflowRequest">)(value, asked));
   }
   const filed: Where[] = [
     ...(filters.created_from === undefined ? [] : [{ createdAt: { gte: new Date(filters.created_from) } }]),
@@ -112,13 +112,13 @@ export function withoutMe(call: Call, filters: WorkflowFilters): WorkflowFilters
   };
 }
 
-function equal(field: "requesterId" | "assigneeId", id: string | null): Condition<Where> {
+function equal(field: "requesterId" | "assigneeId", id: string | null): Condition<"WorkflowRequest"> {
   const where = { [field]: id };
   // PostgreSQL does not take the order of an index from a condition that a column is empty.
   return { where, ids: idsOf("WorkflowRequest", { [field]: id === null ? null : [id] }), ...(id !== null && { inOrder: where }) };
 }
 
-function aboutCondition(subject: string): Condition<Where> {
+function aboutCondition(subject: string): Condition<"WorkflowRequest"> {
   const named = { kind: ["user", "server"], subjectId: [subject] };
   const record = { kind: ["record"], subjectId: [subject.toUpperCase()] };
   return {
@@ -128,7 +128,7 @@ function aboutCondition(subject: string): Condition<Where> {
 }
 
 /** Who joined a request learns of it as its requester does; others do not learn who joined. */
-function ownCondition(requesterId: string): Condition<Where> {
+function ownCondition(requesterId: string): Condition<"WorkflowRequest"> {
   return {
     where: { OR: [{ requesterId }, hasSubject(["joined"], [requesterId])] },
     ids: either([

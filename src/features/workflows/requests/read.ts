@@ -1,16 +1,14 @@
 import type { Deps } from "../../deps.ts";
-import type { ReadClient } from "../../../database/database.ts";
 import { requirePermission, type Call } from "../../../kernel/call.ts";
 import { recordNotFound } from "../../../kernel/errors.ts";
 import { withTotal, type Page } from "../../../kernel/page.ts";
 import { walk, walkedPage } from "../../../database/walk.ts";
-import { conditionOf, sqlOrderOf } from "../../../database/where.ts";
-import { Prisma, type WorkflowRequest } from "../../../generated/sqlite/client.ts";
+import { countOf } from "../../../database/where.ts";
 import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 import { countComments } from "../comments/comments.policy.ts";
 import { defaultPolicy, policiesOf } from "../policies/policies.ts";
 import { contextsOf, deciderOf, type Ranks } from "./context.ts";
-import { conditions, knownWhere, withoutMe, type Where } from "./filters.ts";
+import { conditions, knownWhere, withoutMe } from "./filters.ts";
 import { kindOf } from "../kinds/kinds.ts";
 import { orders } from "./order.ts";
 import { canSee, readPermission, viewerOf, readRequests, type ReadRequest, type Request, type Viewer } from "./workflows.policy.ts";
@@ -79,31 +77,20 @@ export function createReading({ database, guildState, access, reach, cursors, cl
       const order = orders[filters.sort];
       const position = cursor === undefined ? undefined : cursors.decode(list, filters, cursor);
       const viewer = await viewerOf(database.read, reach, call);
-      const { by, after, upTo } = sqlOrderOf("WorkflowRequest", order);
-      const walked = await walk<WorkflowRequest, Where>({
+      const walked = await walk({
+        model: "WorkflowRequest",
         ...conditions({ call, filters, now: clock.now(), dialect: database.dialect }),
         read: database.read,
-        order: { of: order.of, after, upTo },
+        order,
         usual: knownWhere(viewer),
         position,
         limit,
-        find: (where, { take, skip = 0 }) =>
-          database.read.$select(
-            "WorkflowRequest",
-            Prisma.sql`WHERE ${conditionOf("WorkflowRequest", where)} ORDER BY ${by} LIMIT ${take} OFFSET ${skip}`,
-          ),
       });
       const data = await presentAll(viewer, await readRequests(source, walked.rows));
       const page = walkedPage(walked, { data, limit }, (reached) => cursors.encode(list, filters, reached));
-      return withTotal(page, { count }, () => countRequests(database.read, walked.everything));
+      return withTotal(page, { count }, () => countOf(database.read, "WorkflowRequest", walked.everything));
     },
   };
-}
-
-async function countRequests(db: Pick<ReadClient, "$queryRaw">, where: Where): Promise<number> {
-  const [row] = await db.$queryRaw<{ count: number | bigint }[]>`
-    SELECT COUNT(*) AS count FROM workflow_requests AS t WHERE ${conditionOf("WorkflowRequest", where)}`;
-  return Number(row?.count ?? 0);
 }
 
 /** Anyone who may read requests, and everybody else for their own: the rows decide then. */
