@@ -26,6 +26,12 @@ export interface Condition<M extends Model> {
   ids?: Prisma.Sql;
 }
 
+/** From a time on, and before another one. */
+export interface Period {
+  from?: string | undefined;
+  to?: string | undefined;
+}
+
 export interface Walk<M extends Model> {
   read: Pick<ReadClient, "$queryRaw" | "$select">;
   /** What is listed: a model with an `id`. */
@@ -34,8 +40,8 @@ export interface Walk<M extends Model> {
   conditions: readonly Condition<M>[];
   /** What nearly every entry meets, such as what the caller may know of. */
   usual: Where<M>;
-  /** Bounds of the column that the list is ordered by. */
-  bounds?: readonly Where<M>[];
+  /** The column that the list is ordered by holds a time in this period. */
+  bounds?: Period;
   position: Position | undefined;
   limit: number;
 }
@@ -57,11 +63,16 @@ export interface Walked<M extends Model> {
  * of SQLite: without statistics it takes any index for a good one, gathers half of the table by it and sorts that.
  */
 export async function walk<M extends Model>(options: Walk<M>): Promise<Walked<M>> {
-  const { read, model, order, conditions, usual, bounds = [], position, limit } = options;
+  const { read, model, order, conditions, usual, bounds = {}, position, limit } = options;
   const { by, after, upTo } = sqlOrderOf(model, order);
   const find = (where: Where<M>, { take, skip = 0 }: { take: number; skip?: number }): Promise<Row<M>[]> =>
     read.$select<M>(model, Prisma.sql`WHERE ${conditionOf(model, where)} ORDER BY ${by} LIMIT ${take} OFFSET ${skip}`);
-  const range = [...bounds, ...(position === undefined ? [] : [after(position) as Where<M>])];
+  const within = (period: Period): Where<M>[] => withinOf<M>(order.column, period);
+  // A position lies in the period. Beside its beginning SQLite would enter the index there, and walk to the position.
+  const range =
+    position === undefined
+      ? within(bounds)
+      : [...within(order.direction === "asc" ? { to: bounds.to } : { from: bounds.from }), after(position)];
   const every = [...conditions.map(({ where }) => where), usual];
   const inOrder = conditions.flatMap((condition) => condition.inOrder ?? []);
   const pageOf = async (where: Where<M>): Promise<Pick<Walked<M>, "rows" | "reached">> => {
@@ -69,7 +80,7 @@ export async function walk<M extends Model>(options: Walk<M>): Promise<Walked<M>
     const last = rows.length > limit ? rows[limit - 1] : undefined;
     return { rows: rows.slice(0, limit), reached: last === undefined ? null : order.of(last) };
   };
-  const everything = all([...bounds, ...every]);
+  const everything = all([...within(bounds), ...every]);
   const isExact = conditions.length === inOrder.length && inOrder.length < 2;
   if (isExact) return { ...(await pageOf(all([...inOrder, ...range, ...every.map(kept)]))), everything };
   const ids = await fewOf(options, walkLimits.gathered);
@@ -78,14 +89,14 @@ export async function walk<M extends Model>(options: Walk<M>): Promise<Walked<M>
     if (ids.length === 0) return { rows: [], reached: null, everything: among };
     return {
       ...(await pageOf(all([among, ...[...range, ...every].map(kept)]))),
-      everything: all([among, ...[...bounds, ...every].map(kept)]),
+      everything: all([among, ...[...within(bounds), ...every].map(kept)]),
     };
   }
   const walked = [...inOrder.slice(0, 1), ...range];
   const [last] = await find(all([...walked, kept(usual)]), { skip: walkLimits.examined - 1, take: 1 });
   if (last === undefined) return { ...(await pageOf(all([...walked, ...every.map(kept)]))), everything };
   const end = order.of(last);
-  const page = await pageOf(all([...walked, upTo(end) as Where<M>, ...every.map(kept)]));
+  const page = await pageOf(all([...walked, upTo(end), ...every.map(kept)]));
   if (page.reached !== null) return { ...page, everything };
   return { ...page, reached: end, ...(page.rows.length < limit && { notes: { examined: walkLimits.examined } }), everything };
 }
@@ -110,6 +121,12 @@ export function walkedPage<View>(
   encode: (reached: Position) => string,
 ): Page<View> {
   return { data, limit, next_cursor: reached === null ? null : encode(reached), ...(notes !== undefined && { notes }) };
+}
+
+/** That a column holds a time in a period. */
+export function withinOf<M extends Model>(column: string, { from, to }: Period): Where<M>[] {
+  const tests = [...(from === undefined ? [] : [{ gte: new Date(from) }]), ...(to === undefined ? [] : [{ lt: new Date(to) }])];
+  return tests.map((test) => ({ [column]: test }) as unknown as Where<M>);
 }
 
 const all = <M extends Model>(conditions: readonly Where<M>[]): Where<M> => ({ AND: conditions }) as Where<M>;

@@ -102,25 +102,26 @@ function column(model: Model, field: string, depth = 0): Prisma.Sql {
 }
 
 /** An order of a list as SQL about the table `t`. */
-export interface SqlOrder {
+export interface SqlOrder<M extends Model> {
   by: Prisma.Sql;
-  after(position: Position): { sql: Prisma.Sql };
-  upTo(position: Position): { sql: Prisma.Sql };
+  after(position: Position): Where<M>;
+  upTo(position: Position): Where<M>;
 }
 
 /**
  * An order for lists that are read by SQL. Both columns are compared at once, so that an index of them is entered at the position however
  * many rows have the same value.
  */
-export function sqlOrderOf(
-  model: Model,
+export function sqlOrderOf<M extends Model>(
+  model: M,
   { column: field, direction, valueOf }: Pick<Order<string>, "column" | "direction" | "valueOf">,
-): SqlOrder {
+): SqlOrder<M> {
   const name = column(model, field);
   const [onwards, back, way] = direction === "asc" ? [">", "<=", "ASC"] : ["<", ">=", "DESC"];
-  const compared = (sign: string, position: Position) => ({
-    sql: Prisma.sql`(${name}, t.id) ${Prisma.raw(sign)} (${valueOf(position)}, ${position[1]})`,
-  });
+  const compared = (sign: string, position: Position): Where<M> => {
+    const sql = Prisma.sql`(${name}, t.id) ${Prisma.raw(sign)} (${valueOf(position)}, ${position[1]})`;
+    return { sql } as Where<Model> as Where<M>;
+  };
   return {
     by: Prisma.sql`${name} ${Prisma.raw(way)}, t.id ${Prisma.raw(way)}`,
     after: (position) => compared(onwards, position),

@@ -44,12 +44,7 @@ function growing(statement: string, plan: readonly string[]): string[] {
 
 /** Goes on with a list in its order, and not with a few rows that are named by their ids. */
 function isWalkOn(statement: string): boolean {
-  return (
-    /ORDER BY t\.|ORDER BY `/.test(statement) &&
-    /LIMIT/.test(statement) &&
-    !/[`"](id|seq)[`"] IN \(/.test(statement) &&
-    /[`"]?id[`"]? ?\)? ?[<>]/.test(statement)
-  );
+  return /ORDER BY .* LIMIT/.test(statement) && !/[`"](id|seq)[`"] IN \(/.test(statement) && /[`"]?id[`"]? ?\)? ?[<>]/.test(statement);
 }
 /** However many rows share the value of the order, an index is entered at the row that a page begins with. */
 const entersByBoth = /\(\w+,id\)[<>]\(\?,\?\)/;
@@ -92,13 +87,13 @@ describe.each(["requests", "cases", "roster", "register", "blacklist", "audit"])
           for (const statement of next.single.filter(isWalkOn)) {
             entered += 1;
             const plan = planOf(file, statement).join("; ");
-            if (!entersByBoth.test(plan))
-              found.push(`${path} ${nameOf(one, entries, people)}: walks to its position: ${plan}\n${statement}`);
+            if (!entersByBoth.test(plan)) found.push(`${path} ${nameOf(one, entries, people)}: ${plan}\n${statement}`);
           }
         }
     file.close();
     expect(found).toEqual([]);
-    expect(entered).toBeGreaterThan(0);
+    // The audit is in the order of its numbers, of which no two are the same.
+    expect(entered > 0).toBe(name !== "audit");
     expect(looked).toBeGreaterThan(store.lists.flatMap(({ cases }) => cases).length / (tier === "quick" ? 2 : 1));
   });
 });

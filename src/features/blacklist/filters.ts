@@ -1,9 +1,9 @@
-import type { Prisma } from "../../generated/sqlite/client.ts";
+import type { ClientWhere } from "../../database/where.ts";
 import { severities } from "../../kernel/vocabulary.ts";
 import { anyCategory, kinds, statuses, type ListBlacklistQuery, type Status } from "./blacklist.schema.ts";
 import { aboutSubject, type Found } from "./search.ts";
 
-type Where = Prisma.BlacklistRecordWhereInput;
+type Where = ClientWhere<"BlacklistRecord">;
 
 /** What the list is asked for. */
 export type Filters = Omit<ReturnType<typeof ListBlacklistQuery.parse>, "limit" | "cursor" | "count">;

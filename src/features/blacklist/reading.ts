@@ -1,5 +1,5 @@
 import type { ReadClient } from "../../database/database.ts";
-import { conditionOf, type Where as PlainWhere } from "../../database/where.ts";
+import { conditionOf, sqlOrderOf, type ClientWhere, type Where as PlainWhere } from "../../database/where.ts";
 import { Prisma, type BlacklistRecord } from "../../generated/sqlite/client.ts";
 import { newestFirst } from "../../kernel/keyset.ts";
 import type { Position } from "../../kernel/page.ts";
@@ -8,7 +8,7 @@ import { kinds, statuses } from "./blacklist.schema.ts";
 import { conditions, liveStatuses, wordFilters, type Asked, type Filters, type WordFilter } from "./filters.ts";
 import { fewRecords } from "./search.ts";
 
-type Where = Prisma.BlacklistRecordWhereInput;
+type Where = PlainWhere<"BlacklistRecord">;
 type OrderBy = Prisma.BlacklistRecordOrderByWithRelationInput | typeof newestFirst.orderBy;
 type Reader = Pick<ReadClient, "blacklistRecord" | "$select">;
 
@@ -41,13 +41,9 @@ interface PageQuery {
  */
 export async function readPage(db: Reader, asked: Asked, page: PageQuery): Promise<PageRows> {
   const { position, take, limits = readLimits } = page;
-  const after = position === undefined ? {} : newestFirst.after(position);
-  const find = (...all: Where[]): Promise<BlacklistRecord[]> => {
-    const where = { AND: [...all, after] };
-    if (asked.search !== undefined) return db.blacklistRecord.findMany({ where, orderBy: newestFirst.orderBy, take });
-    const condition = conditionOf("BlacklistRecord", where as PlainWhere<"BlacklistRecord">);
-    return db.$select("BlacklistRecord", Prisma.sql`WHERE ${condition} ORDER BY t.created_at DESC, t.id DESC LIMIT ${take}`);
-  };
+  const after = position === undefined ? {} : sqlOrder.after(position);
+  const find = (...all: Where[]): Promise<BlacklistRecord[]> =>
+    db.$select("BlacklistRecord", inOrder([...all, after], Prisma.sql`LIMIT ${take}`));
   const given = (Object.keys(asked.filters) as (keyof Filters)[]).filter((name) => asked.filters[name] !== undefined);
   const word = wordFilters.find((name) => given.includes(name));
   const isAlone = given.length === 0 || (given.length === 1 && word !== undefined);
@@ -61,7 +57,7 @@ export async function readPage(db: Reader, asked: Asked, page: PageQuery): Promi
   const { order, first, more } = await orderFor(db, asked, word, limits.few);
   const isExact = isAlone && order === (word ?? "list");
   const floor = isExact ? undefined : await positionAfter(db, [first, after], limits.examined);
-  const wanted = [conditions(asked, order), ...(floor === undefined ? [] : [newestFirst.upTo(floor)])];
+  const wanted = [conditions(asked, order), ...(floor === undefined ? [] : [sqlOrder.upTo(floor)])];
   const found = await find(...wanted, first);
   const rows = more === undefined ? found : [...found, ...(await find(...wanted, more))].toSorted(inListOrder).slice(0, take);
   return { rows, ...(floor !== undefined && rows.length < take && { reached: floor }) };
@@ -93,7 +89,7 @@ const stored = { id: true, status: true, startsAt: true, expiresAt: true } as co
 
 /** A condition that an index serves, in the order of that index. */
 interface Part {
-  where: Where;
+  where: ClientWhere<"BlacklistRecord">;
   orderBy: OrderBy;
 }
 
@@ -106,7 +102,7 @@ function overdueParts(now: Date): Part[] {
   ];
 }
 
-const listed = (where: Where): Part => ({ where, orderBy: newestFirst.orderBy });
+const listed = (where: Part["where"]): Part => ({ where, orderBy: newestFirst.orderBy });
 
 /** The records that each filter finds, as parts that an index serves; none: no index does. Words have their own look-up. */
 const partsOf: { readonly [Name in keyof Filters]?: (value: NonNullable<Filters[Name]>, now: Date) => Part[] } = {
@@ -147,14 +143,14 @@ async function fewOfParts(db: Reader, parts: readonly Part[], most: number): Pro
 
 /** The position of the last of so many records; undefined when there are fewer. */
 async function positionAfter(db: Reader, all: readonly Where[], count: number): Promise<Position | undefined> {
-  const [row] = await db.blacklistRecord.findMany({
-    where: { AND: [...all] },
-    orderBy: newestFirst.orderBy,
-    skip: count - 1,
-    take: 1,
-    select: { id: true, createdAt: true },
-  });
+  const [row] = await db.$select("BlacklistRecord", inOrder(all, Prisma.sql`LIMIT 1 OFFSET ${count - 1}`), ["id", "createdAt"]);
   return row === undefined ? undefined : newestFirst.of(row);
+}
+
+const sqlOrder = sqlOrderOf("BlacklistRecord", newestFirst);
+
+function inOrder(all: readonly Where[], limit: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`WHERE ${conditionOf("BlacklistRecord", { AND: all })} ORDER BY ${sqlOrder.by} ${limit}`;
 }
 
 function inListOrder(a: BlacklistRecord, b: BlacklistRecord): number {

@@ -1,10 +1,10 @@
 import type { ReadClient } from "../../database/database.ts";
-import type { Prisma } from "../../generated/sqlite/client.ts";
+import type { ClientWhere } from "../../database/where.ts";
 import { isSnowflake } from "../../kernel/fields.ts";
 import { beginningWith, searchedWords } from "../../kernel/words.ts";
 import { kinds } from "./blacklist.schema.ts";
 
-type Where = Prisma.BlacklistRecordWhereInput;
+type Where = ClientWhere<"BlacklistRecord">;
 type Reader = Pick<ReadClient, "blacklistRecord" | "blacklistWord">;
 
 /**

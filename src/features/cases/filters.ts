@@ -1,4 +1,4 @@
-import { either, idsOf, type Condition } from "../../database/walk.ts";
+import { either, idsOf, withinOf, type Condition, type Period } from "../../database/walk.ts";
 import type { Where as PlainWhere } from "../../database/where.ts";
 import type { Prisma } from "../../generated/sqlite/client.ts";
 import { can, type Call } from "../../kernel/call.ts";
@@ -61,20 +61,19 @@ const filtersByName: { readonly [Name in Exclude<keyof CaseFilters, "sort" | "in
 };
 
 /** What the filters of the list ask, as they are looked for; of a caller who sees only their own, that it is theirs. */
-export function conditions(asked: Asked): { conditions: Condition<"Case">[]; bounds: Where[] } {
+export function conditions(asked: Asked): { conditions: Condition<"Case">[]; bounds?: Period } {
   const { call, filters } = asked;
   const all: Condition<"Case">[] = [...(can(call, casesPolicy.readAll) ? [] : [ownCondition(call)]), ...binCondition(filters)];
   for (const [name, filter] of Object.entries(filtersByName)) {
     const value = filters[name as keyof typeof filtersByName];
     if (value !== undefined) all.push(...[(filter as Filter<"q">)(value, asked)].flat());
   }
-  const opened: Where[] = [
-    ...(filters.from === undefined ? [] : [{ createdAt: { gte: new Date(filters.from) } }]),
-    ...(filters.to === undefined ? [] : [{ createdAt: { lt: new Date(filters.to) } }]),
-  ];
+  const opened = { from: filters.from, to: filters.to };
   if (orders[filters.sort].column === "createdAt") return { conditions: all, bounds: opened };
   // The indexes that hold what some filters find are in the order of the opening.
-  return { conditions: [...all.map(({ inOrder: _, ...rest }) => rest), ...opened.map((where) => ({ where }))], bounds: [] };
+  return {
+    conditions: [...all.map(({ inOrder: _, ...rest }) => rest), ...withinOf<"Case">("createdAt", opened).map((where) => ({ where }))],
+  };
 }
 
 function equal(field: "leadId" | "openedBy" | "status" | "type", value: string): Condition<"Case"> {

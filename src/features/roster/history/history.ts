@@ -94,9 +94,5 @@ function conditions({ user_id: userId, callsign, role, event, source, from, to, 
     ...(source === undefined ? [] : [{ where: { source }, ids: idsOf("RosterEvent", { source: [source] }) }]),
     ...(knownAt === undefined ? [] : [{ where: { recordedAt: { lte: new Date(knownAt) } } }]),
   ];
-  const bounds: Where[] = [
-    ...(from === undefined ? [] : [{ effectiveAt: { gte: new Date(from) } }]),
-    ...(to === undefined ? [] : [{ effectiveAt: { lt: new Date(to) } }]),
-  ];
-  return { conditions: all, bounds };
+  return { conditions: all, bounds: { from, to } };
 }

@@ -1,4 +1,4 @@
-import { either, idsOf, type Condition } from "../../../database/walk.ts";
+import { either, idsOf, withinOf, type Condition, type Period } from "../../../database/walk.ts";
 import type { Where as PlainWhere } from "../../../database/where.ts";
 import { Prisma } from "../../../generated/sqlite/client.ts";
 import { can, type Call } from "../../../kernel/call.ts";
@@ -70,7 +70,7 @@ const filtersByName: { readonly [Name in Exclude<keyof WorkflowFilters, "sort" |
 };
 
 /** What the filters of the list ask, as they are looked for; of a caller who sees only their own, that it is theirs. */
-export function conditions(asked: Asked): { conditions: Condition<"WorkflowRequest">[]; bounds: Where[] } {
+export function conditions(asked: Asked): { conditions: Condition<"WorkflowRequest">[]; bounds?: Period } {
   const { call, filters } = asked;
   const only = listedOnlyOf(call);
   const all: Condition<"WorkflowRequest">[] = only === undefined ? [] : [ownCondition(only)];
@@ -78,13 +78,15 @@ export function conditions(asked: Asked): { conditions: Condition<"WorkflowReque
     const value = filters[name as keyof typeof filtersByName];
     if (value !== undefined) all.push((filter as (given: string, rest: Asked) => Condition<"WorkflowRequest">)(value, asked));
   }
-  const filed: Where[] = [
-    ...(filters.created_from === undefined ? [] : [{ createdAt: { gte: new Date(filters.created_from) } }]),
-    ...(filters.created_to === undefined ? [] : [{ createdAt: { lt: new Date(filters.created_to) } }]),
-  ];
+  const filed = { from: filters.created_from, to: filters.created_to };
   if (orders[filters.sort].column === "createdAt") return { conditions: all, bounds: filed };
   // The indexes that hold what some filters find are in the order of the filing.
-  return { conditions: [...all.map(({ inOrder: _, ...rest }) => rest), ...filed.map((where) => ({ where }))], bounds: [] };
+  return {
+    conditions: [
+      ...all.map(({ inOrder: _, ...rest }) => rest),
+      ...withinOf<"WorkflowRequest">("createdAt", filed).map((where) => ({ where })),
+    ],
+  };
 }
 
 /** What somebody may know of, as `mayKnow` of the policy says it. */
