@@ -133,7 +133,7 @@ export async function createApp(options: AppOptions) {
     documentedUrl: services.publicUrl,
     fingerprintKey: services.keyFor("fingerprints"),
   });
-  /** Commands and listeners, once the server listens: their table takes a tenth of the time until the first answer. */
+  /** Commands and listeners, once the server listens: no answer over HTTP needs their table, which takes time to make. */
   const serveDiscord = (): void => {
     const interactions = createInteractions(services, {
       ...described,

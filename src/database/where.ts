@@ -122,6 +122,16 @@ export function sqlOrderOf(
   };
 }
 
+/** What `walk` needs to read rows of a model by SQL in an order. */
+export function readingInOrder<M extends Model>(read: Selects, model: M, order: Pick<Order<string>, "column" | "direction" | "valueOf">) {
+  const { by, ...positions } = sqlOrderOf(model, order);
+  return {
+    positions,
+    find: (where: Where<M>, { take, skip = 0 }: { take: number; skip?: number }) =>
+      read.$select(model, Prisma.sql`WHERE ${conditionOf(model, where)} ORDER BY ${by} LIMIT ${take} OFFSET ${skip}`),
+  };
+}
+
 const always = Prisma.sql`(1 = 1)`;
 const never = Prisma.sql`(1 = 0)`;
 

@@ -34,7 +34,7 @@ export async function startPostgresServer(): Promise<PostgresServer> {
       "-c",
       "shared_buffers=32MB",
       "-c",
-      // Three workers, each with up to five worlds at once, each with the ten connections that a service takes at most.
+      // Three workers need some 130: each has several worlds at once, which take up to ten connections each.
       "max_connections=200",
       "-c",
       "max_wal_size=64MB",

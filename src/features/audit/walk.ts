@@ -1,5 +1,5 @@
 import type { ReadClient } from "../../database/database.ts";
-import { conditionOf } from "../../database/where.ts";
+import { conditionOf, countOf } from "../../database/where.ts";
 import { jsonObject } from "../../kernel/parsing.ts";
 import { Prisma, type AuditEntry, type AuditPayload } from "../../generated/sqlite/client.ts";
 import type { AuditFilters } from "./audit.schema.ts";
@@ -7,6 +7,7 @@ import type { Condition, Where } from "./filters.ts";
 import type { SeqRange } from "./spans.ts";
 
 const { sql } = Prisma;
+
 /** Positions that one query of a count or an export looks through: a few milliseconds. */
 const wide = 4000;
 /** Entries that are looked at together. */
@@ -172,24 +173,18 @@ export async function countAll(db: ReadClient, search: WholeSearch): Promise<num
   if (range === null) return 0;
   const [only, ...others] = conditions;
   if (hidden.size === 0 && others.length === 0 && only?.parts.length !== 0)
-    return countShown(db, { AND: [only === undefined ? {} : { OR: only.parts }, { seq: range }] });
+    return countOf(db, "AuditEntry", { AND: [only === undefined ? {} : { OR: only.parts }, { seq: range }] });
   let count = 0;
-  for (let end = await lastOf(db); end > 0; end -= wide)
-    count += await countShown(
-      db,
-      { AND: [...conditions.map(({ met }) => met), { seq: range }, { seq: { gt: end - wide, lte: end } }] },
-      hidden,
-    );
+  for (let end = await lastOf(db); end > 0; end -= wide) {
+    const within: Where = { AND: [...conditions.map(({ met }) => met), { seq: range }, { seq: { gt: end - wide, lte: end } }] };
+    count += await (hidden.size === 0 ? countOf(db, "AuditEntry", within) : countShown(db, within, hidden));
+  }
   return count;
 }
 
-async function countShown(db: ReadClient, where: Where, hidden: ReadonlySet<string> = new Set()): Promise<number> {
-  const found = sql`FROM audit_entries t WHERE ${conditionOf("AuditEntry", where)}`;
-  const counted =
-    hidden.size === 0
-      ? sql`SELECT NULL AS "targetId", COUNT(*) AS count ${found}`
-      : sql`SELECT t.target_id AS "targetId", COUNT(*) AS count ${found} GROUP BY t.target_id`;
-  const targets = await db.$queryRaw<{ targetId: string | null; count: bigint | number }[]>(counted);
+async function countShown(db: ReadClient, where: Where, hidden: ReadonlySet<string>): Promise<number> {
+  const targets = await db.$queryRaw<{ targetId: string | null; count: bigint | number }[]>`
+    SELECT t.target_id AS "targetId", COUNT(*) AS count FROM audit_entries t WHERE ${conditionOf("AuditEntry", where)} GROUP BY t.target_id`;
   const shown = targets.filter(({ targetId }) => targetId === null || !hidden.has(targetId));
   return shown.reduce((sum, { count }) => sum + Number(count), 0);
 }

@@ -1,7 +1,7 @@
 import type { Deps } from "../deps.ts";
 import type { Database, Tx } from "../../database/database.ts";
-import { conditionOf, countOf, selectIds, sqlOrderOf } from "../../database/where.ts";
-import { Prisma, type Case } from "../../generated/sqlite/client.ts";
+import { countOf, readingInOrder, selectIds } from "../../database/where.ts";
+import type { Case, Prisma } from "../../generated/sqlite/client.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
 import { withTotal, type Page } from "../../kernel/page.ts";
 import { walk, walkedPage } from "../../database/walk.ts";
@@ -111,11 +111,11 @@ export function createCasesService(deps: CasesDeps) {
 
     /** Their ids. */
     async hiddenIds(call: Call, among?: readonly string[]): Promise<string[]> {
-      const asked: CaseWhere = { isConfidential: true, ...(among !== undefined && { id: { in: among } }) };
+      if (among?.length === 0) return [];
+      const asked: CaseWhere = among === undefined ? {} : { id: { in: among } };
       // Few of what entries and events are about are confidential cases: only then it matters who asks.
-      const confidential = await selectIds(database.read, "Case", asked);
-      if (confidential.length === 0) return [];
-      return selectIds(database.read, "Case", { AND: [asked, hiddenWhere(await viewerOf(call))] });
+      const isAbout = among === undefined || (await selectIds(database.read, "Case", { ...asked, isConfidential: true })).length > 0;
+      return isAbout ? selectIds(database.read, "Case", { AND: [asked, hiddenWhere(await viewerOf(call))] }) : [];
     },
 
     /** @param key id or number such as `CASE-000123` @throws ProblemError record_not_found */
@@ -139,16 +139,15 @@ export function createCasesService(deps: CasesDeps) {
       const subjectIds = subject === undefined ? [] : [subject, ...alts];
       const now = clock.now();
       const order = orders[filters.sort];
-      const { by, after, upTo } = sqlOrderOf("Case", order);
+      const { positions, find } = readingInOrder(database.read, "Case", order);
       const walked = await walk<Case, CaseWhere>({
         ...conditions({ call, filters, subjectIds, now }),
         read: database.read,
-        order: { of: order.of, after, upTo },
+        order: { of: order.of, ...positions },
         usual: { AND: [visibleWhere(await viewerOf(call)), { deletedAt: filters.deleted === "true" ? { not: null } : null }] },
         position,
         limit,
-        find: (where, { take, skip = 0 }) =>
-          database.read.$select("Case", Prisma.sql`WHERE ${conditionOf("Case", where)} ORDER BY ${by} LIMIT ${take} OFFSET ${skip}`),
+        find,
       });
       const whole = await wholeCases({ db: database.read, dialect: database.dialect }, walked.rows);
       const data = await links.shown(call, await viewsOf(database.read, guildState, whole, { call, now }));

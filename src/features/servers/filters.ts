@@ -1,6 +1,6 @@
 import type { ReadClient } from "../../database/database.ts";
 import { idsOf, type Condition } from "../../database/walk.ts";
-import { conditionOf, type Where } from "../../database/where.ts";
+import type { Where } from "../../database/where.ts";
 import { Prisma, type Server } from "../../generated/sqlite/client.ts";
 import { orderOf } from "../../kernel/keyset.ts";
 import type { RegisteredServer } from "./known.ts";
@@ -57,22 +57,6 @@ function isBlacklisted(now: Date): Prisma.Sql {
 const idsOfBlacklisted = Prisma.sql`SELECT COALESCE(s.id, a.server_id, '') AS id FROM blacklist_records AS r
   LEFT JOIN servers AS s ON s.hash = r.subject_hash LEFT JOIN server_aliases AS a ON a.alias_hash = r.subject_hash
   WHERE r.kind = 'server'`;
-
-/** Servers in the order of the list. */
-export function findServers(
-  db: Pick<ReadClient, "$select">,
-  where: ServerCondition,
-  page: { take: number; skip?: number },
-): Promise<Server[]> {
-  const rest = Prisma.sql`WHERE ${conditionOf("Server", where)} ORDER BY t.created_at DESC, t.id DESC LIMIT ${page.take} OFFSET ${page.skip ?? 0}`;
-  return db.$select("Server", rest);
-}
-
-export async function countServers(db: Pick<ReadClient, "$queryRaw">, where: ServerCondition): Promise<number> {
-  const [row] = await db.$queryRaw<{ count: number | bigint }[]>`
-    SELECT COUNT(*) AS count FROM servers AS t WHERE ${conditionOf("Server", where)}`;
-  return Number(row?.count ?? 0);
-}
 
 export async function withAliases(db: Pick<ReadClient, "serverAlias">, rows: readonly Server[]): Promise<RegisteredServer[]> {
   const found = await db.serverAlias.findMany({ where: { serverId: { in: rows.map(({ id }) => id) } } });

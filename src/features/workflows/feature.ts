@@ -144,12 +144,14 @@ export function createRequestVisibility({
   return {
     /** The ids of the requests a caller may not know of: confidential ones that are not their business. */
     async hiddenIds(call: Call, among?: readonly string[]): Promise<string[]> {
-      const ids = await selectIds(database.read, "WorkflowRequest", { id: among && { in: among }, isRestricted: true });
-      if (ids.length === 0) return [];
+      if (among?.length === 0) return [];
+      const ids = among && (await selectIds(database.read, "WorkflowRequest", { id: { in: among }, isRestricted: true }));
+      if (ids?.length === 0) return [];
       const restricted = await database.read.workflowRequest.findMany({
-        where: among === undefined ? { isRestricted: true } : { id: { in: ids } },
+        where: ids === undefined ? { isRestricted: true } : { id: { in: ids } },
         select: { id: true, requesterId: true, subjects: true },
       });
+      if (restricted.length === 0) return [];
       const viewer = await viewerOf(database.read, reach, call);
       return restricted.filter((request) => !mayKnow(viewer, request)).map(({ id }) => id);
     },

@@ -32,12 +32,10 @@ export function createDraftsService({ database, records, workflows, cursors }: D
   return {
     /** The ids of the drafts a caller may not know of. */
     async hiddenIds(call: Call, among?: readonly string[]): Promise<string[]> {
-      let asked: Prisma.RequestDraftWhereInput = {};
-      if (among !== undefined) {
-        const drafts = await selectIds(database.read, "RequestDraft", { id: { in: among } });
-        if (drafts.length === 0) return [];
-        asked = { id: { in: drafts } };
-      }
+      if (among?.length === 0) return [];
+      const drafts = among && (await selectIds(database.read, "RequestDraft", { id: { in: among } }));
+      if (drafts?.length === 0) return [];
+      const asked = drafts === undefined ? {} : { id: { in: drafts } };
       const where = { AND: [asked, { NOT: await knownWhere(call) }] };
       return (await database.read.requestDraft.findMany({ where, select: { id: true } })).map(({ id }) => id);
     },

@@ -3,8 +3,8 @@ import { requirePermission, type Call } from "../../../kernel/call.ts";
 import { recordNotFound } from "../../../kernel/errors.ts";
 import { withTotal, type Page } from "../../../kernel/page.ts";
 import { walk, walkedPage } from "../../../database/walk.ts";
-import { conditionOf, countOf, sqlOrderOf } from "../../../database/where.ts";
-import { Prisma, type WorkflowRequest } from "../../../generated/sqlite/client.ts";
+import { countOf, readingInOrder } from "../../../database/where.ts";
+import type { WorkflowRequest } from "../../../generated/sqlite/client.ts";
 import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 import { countComments } from "../comments/comments.policy.ts";
 import { defaultPolicy, policiesOf } from "../policies/policies.ts";
@@ -78,19 +78,15 @@ export function createReading({ database, guildState, access, reach, cursors, cl
       const order = orders[filters.sort];
       const position = cursor === undefined ? undefined : cursors.decode(list, filters, cursor);
       const viewer = await viewerOf(database.read, reach, call);
-      const { by, after, upTo } = sqlOrderOf("WorkflowRequest", order);
+      const { positions, find } = readingInOrder(database.read, "WorkflowRequest", order);
       const walked = await walk<WorkflowRequest, Where>({
         ...conditions({ call, filters, now: clock.now(), dialect: database.dialect }),
         read: database.read,
-        order: { of: order.of, after, upTo },
+        order: { of: order.of, ...positions },
         usual: knownWhere(viewer),
         position,
         limit,
-        find: (where, { take, skip = 0 }) =>
-          database.read.$select(
-            "WorkflowRequest",
-            Prisma.sql`WHERE ${conditionOf("WorkflowRequest", where)} ORDER BY ${by} LIMIT ${take} OFFSET ${skip}`,
-          ),
+        find,
       });
       const data = await presentAll(viewer, await readRequests(source, walked.rows));
       const page = walkedPage(walked, { data, limit }, (reached) => cursors.encode(list, filters, reached));
