@@ -1,7 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
-import { tier } from "./test/support/size.ts";
+import { isRest, tier } from "./test/support/size.ts";
+
+type Dialect = "sqlite" | "postgres";
 
 /**
  * Where a file of tests runs is said by a tag at its top, such as `// @module-tag postgres`. Everything runs on both databases, except that
@@ -15,14 +17,23 @@ const tags = [
 
 const files = readdirSync("test", { recursive: true, encoding: "utf8" })
   .filter((file) => file.endsWith(".test.ts"))
-  .map((file) => `test/${file}`);
-const tagOf = (file: string): string | undefined => /^\/\/ @module-tag (\w+)$/m.exec(readFileSync(file, "utf8").slice(0, 200))?.[1];
-/** The files that do not run on a database, by their tag. */
-const left = {
-  sqlite: tier === "quick" ? ["postgres"] : [],
-  postgres: tier === "quick" ? ["sqlite", undefined] : ["sqlite"],
-};
-const filesOn = (dialect: keyof typeof left): string[] => files.filter((file) => !(left[dialect] as unknown[]).includes(tagOf(file)));
+  .map((file) => {
+    const text = readFileSync(`test/${file}`, "utf8");
+    const tag = /^\/\/ @module-tag (\w+)$/m.exec(text.slice(0, 200))?.[1];
+    return { path: `test/${file}`, tag, hasSizes: text.includes("/support/size.ts") };
+  });
+type TestFile = (typeof files)[number];
+
+const runsInAll = ({ tag }: TestFile, on: Dialect): boolean => on === "sqlite" || tag !== "sqlite";
+const runsInQuick = ({ tag }: TestFile, on: Dialect): boolean =>
+  on === "sqlite" ? tag !== "postgres" : tag === "postgres" || tag === "both";
+
+function runs(file: TestFile, on: Dialect): boolean {
+  if (tier === "quick") return runsInQuick(file, on);
+  const isRepeated = isRest && runsInQuick(file, on) && !file.hasSizes;
+  return runsInAll(file, on) && !isRepeated;
+}
+const filesOn = (on: Dialect): string[] => files.filter((file) => runs(file, on)).map(({ path }) => path);
 
 export default defineConfig({
   test: {

@@ -1,15 +1,19 @@
 /**
- * How much the generated tests do: `quick` in `npm test`, `all` in `npm run test:all`, `long` in `npm run test:long`.
+ * How much the generated tests do: `quick` in `npm test`, `all` in `npm run test:all` and `npm run test:rest`, `long` in `npm run test:long`.
  * Fixed tests are the same in every tier.
  */
 export type Tier = "quick" | "all" | "long";
 
 const tiers: readonly Tier[] = ["quick", "all", "long"];
 
+const named = process.env["TEST_TIER"] ?? "quick";
+
+/** Whether only those files run that `npm test` left out, or tries with fewer cases. */
+export const isRest = named === "rest";
+
 function readTier(): Tier {
-  const named = process.env["TEST_TIER"] ?? "quick";
-  const tier = tiers.find((one) => one === named);
-  if (tier === undefined) throw new Error(`TEST_TIER is one of ${tiers.join(", ")}, not ${named}`);
+  const tier = tiers.find((one) => one === (isRest ? "all" : named));
+  if (tier === undefined) throw new Error(`TEST_TIER is one of ${[...tiers, "rest"].join(", ")}, not ${named}`);
   return tier;
 }
 
