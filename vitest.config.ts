@@ -6,27 +6,32 @@ import { isRest, tier } from "./test/support/size.ts";
 type Dialect = "sqlite" | "postgres";
 
 /**
- * Where a file of tests runs is said by a tag at its top, such as `// @module-tag postgres`. Everything runs on both databases, except that
+ * Where a file of tests runs is said by tags at its top, such as `// @module-tag postgres`. Everything runs on both databases, except that
  * the quick tier runs it on one: on SQLite, unless a tag says otherwise.
  */
 const tags = [
   { name: "sqlite", description: "What no database can change: on SQLite alone, in every tier." },
   { name: "postgres", description: "What two at once can spoil, or a network: in the quick tier on PostgreSQL." },
   { name: "both", description: "What is written for each database (files, raw SQL, searches, isolation): in the quick tier on both." },
+  { name: "slow", description: "What takes many seconds, as it waits, breaks things or drives a browser: not in the quick tier." },
 ];
 
 const files = readdirSync("test", { recursive: true, encoding: "utf8" })
   .filter((file) => file.endsWith(".test.ts"))
   .map((file) => {
     const text = readFileSync(`test/${file}`, "utf8");
-    const tag = /^\/\/ @module-tag (\w+)$/m.exec(text.slice(0, 200))?.[1];
-    return { path: `test/${file}`, tag, hasSizes: text.includes("/support/size.ts") };
+    const own = Array.from(text.slice(0, 200).matchAll(/^\/\/ @module-tag (\w+)$/gm), ([, tag]) => tag);
+    return { path: `test/${file}`, tags: own, hasSizes: text.includes("/support/size.ts") };
   });
 type TestFile = (typeof files)[number];
 
-const runsInAll = ({ tag }: TestFile, on: Dialect): boolean => on === "sqlite" || tag !== "sqlite";
-const runsInQuick = ({ tag }: TestFile, on: Dialect): boolean =>
-  on === "sqlite" ? tag !== "postgres" : tag === "postgres" || tag === "both";
+const runsInAll = (file: TestFile, on: Dialect): boolean => on === "sqlite" || !file.tags.includes("sqlite");
+
+function runsInQuick(file: TestFile, on: Dialect): boolean {
+  if (file.tags.includes("slow")) return false;
+  if (file.tags.includes("both")) return true;
+  return file.tags.includes("postgres") === (on === "postgres");
+}
 
 function runs(file: TestFile, on: Dialect): boolean {
   if (tier === "quick") return runsInQuick(file, on);

@@ -1,4 +1,5 @@
 // @module-tag sqlite
+// @module-tag slow
 import { execFile, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";

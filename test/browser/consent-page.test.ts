@@ -1,4 +1,5 @@
 // @module-tag sqlite
+// @module-tag slow
 import axe from "axe-core";
 import { describe, expect, test } from "vitest";
 import { flawsOf, heading, lacksChromium, press, useChromium, type Visitor } from "./chromium.ts";

@@ -1,4 +1,5 @@
 // @module-tag sqlite
+// @module-tag slow
 import { ButtonStyle, ComponentType, type APIModalInteractionResponseCallbackData, type Interaction } from "discord.js";
 import { describe, expect, test } from "vitest";
 import type { Sandbox } from "../../src/sandbox/index.ts";

@@ -1,4 +1,5 @@
 // @module-tag sqlite
+// @module-tag slow
 import { describe, expect, test } from "vitest";
 import { staffAtConsole } from "../contract/world.ts";
 import { createWorld } from "../support/world.ts";

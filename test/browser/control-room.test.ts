@@ -1,4 +1,5 @@
 // @module-tag sqlite
+// @module-tag slow
 import { ActionRowBuilder, ButtonBuilder, ButtonStyle, ModalBuilder, TextInputBuilder, TextInputStyle, type Interaction } from "discord.js";
 import { describe, expect, test } from "vitest";
 import { startBot, startSandbox } from "../sandbox/support.ts";

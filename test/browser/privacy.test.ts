@@ -1,4 +1,5 @@
 // @module-tag sqlite
+// @module-tag slow
 import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import type { User } from "../../src/sandbox/index.ts";

@@ -1,4 +1,5 @@
 // @module-tag sqlite
+// @module-tag slow
 import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
 import { createDiscordOAuth } from "../../src/discord/oauth.ts";

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { readFile, stat, writeFile } from "node:fs/promises";

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { once } from "node:events";
 import { createServer, connect, type AddressInfo, type Server, type Socket } from "node:net";
 import BetterSqlite3 from "better-sqlite3";

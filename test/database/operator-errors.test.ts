@@ -1,4 +1,5 @@
 // @module-tag postgres
+// @module-tag slow
 import pg from "pg";
 import { expect, inject, onTestFinished, test } from "vitest";
 import { createUnmigrated } from "../support/database.ts";

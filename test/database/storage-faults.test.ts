@@ -1,4 +1,5 @@
 // @module-tag sqlite
+// @module-tag slow
 import BetterSqlite3 from "better-sqlite3";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { addOwner, ownerIds, sampleCall } from "./samples.ts";

@@ -1,4 +1,5 @@
 // @module-tag sqlite
+// @module-tag slow
 import { GatewayDispatchEvents } from "discord-api-types/v10";
 import { expect, onTestFinished, test } from "vitest";
 import { createDice } from "../support/dice.ts";

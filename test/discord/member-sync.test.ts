@@ -1,4 +1,5 @@
 // @module-tag sqlite
+// @module-tag slow
 import type { APIGuildMember } from "discord-api-types/v10";
 import { expect, onTestFinished, test } from "vitest";
 import { createGuildState } from "../../src/discord/guild/create-guild-state.ts";

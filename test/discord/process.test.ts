@@ -1,4 +1,5 @@
 // @module-tag sqlite
+// @module-tag slow
 import { spawn } from "node:child_process";
 import { expect, onTestFinished, test } from "vitest";
 import { installation } from "../cli/installation.ts";

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { describe, expect, test } from "vitest";
 import type { Sandbox } from "../../src/sandbox/index.ts";
 import { createGround, lacking, posting, shortPauses, timeout, told } from "./review-cards-ground.ts";

@@ -1,4 +1,5 @@
 // @module-tag sqlite
+// @module-tag slow
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { User } from "../../src/sandbox/index.ts";

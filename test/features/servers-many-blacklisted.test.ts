@@ -1,4 +1,5 @@
 // @module-tag both
+// @module-tag slow
 import { expect, test } from "vitest";
 import { idOf, snowflake, timeOf } from "../../bench/growth/values.ts";
 import { insertAll } from "../../src/database/insert.ts";
