@@ -70,7 +70,10 @@ export function conditionOf<M extends Model>(model: M, where: Where<M>, alias = 
   );
 }
 
-/** Whether a row has some, or none, of the rows of another table that meet a condition. */
+/**
+ * Whether a row has some, or none, of the rows of another table that meet a condition. They are looked up for each row that is come by: for
+ * `EXISTS` PostgreSQL would rather read all that meet the condition, whosever they are, and a page would cost more the more are stored.
+ */
 function childrenOf(
   [child, parent]: readonly [string, string],
   { some, none }: { some?: object; none?: object },
@@ -79,7 +82,8 @@ function childrenOf(
   const inner = `${alias}x`;
   const column = columnsOf(child as Model)[parent]?.[0] ?? parent;
   const from = Prisma.raw(`SELECT 1 FROM "${tables[child as Model].table}" ${inner} WHERE ${inner}."${column}" = ${alias}.id AND `);
-  return Prisma.sql`${Prisma.raw(some === undefined ? "NOT EXISTS" : "EXISTS")} (${from}${conditionOf(child as Model, some ?? none ?? {}, inner)})`;
+  const found = Prisma.sql`(${from}${conditionOf(child as Model, some ?? none ?? {}, inner)} LIMIT 1)`;
+  return Prisma.sql`(${found} ${Prisma.raw(some === undefined ? "IS NULL" : "IS NOT NULL")})`;
 }
 
 /** The ids of the rows of a model that meet a condition. */
