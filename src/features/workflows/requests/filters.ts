@@ -96,10 +96,7 @@ export function knownWhere({ call, accounts }: Viewer): Where {
 }
 
 function hasSubject(kinds: readonly string[], ids: readonly string[]): Where {
-  return {
-    sql: Prisma.sql`EXISTS (SELECT 1 FROM workflow_subjects AS s
-      WHERE s.request_id = t.id AND s.kind IN (${Prisma.join([...kinds])}) AND s.subject_id IN (${Prisma.join([...ids])}))`,
-  };
+  return { subjects: { some: { kind: { in: kinds }, subjectId: { in: ids } } } };
 }
 
 /** Filters with the caller's id for `@me`; without an acting user nothing is theirs. */
@@ -118,7 +115,8 @@ function equal(field: "requesterId" | "assigneeId", id: string | null): Conditio
   return { where, ids: idsOf("WorkflowRequest", { [field]: id === null ? null : [id] }), ...(id !== null && { inOrder: where }) };
 }
 
-function aboutCondition(subject: string): Condition<Where> {
+/** What is about a person or a server, or about a record by its number. */
+export function aboutCondition(subject: string): Condition<Where> {
   const named = { kind: ["user", "server"], subjectId: [subject] };
   const record = { kind: ["record"], subjectId: [subject.toUpperCase()] };
   return {
