@@ -71,7 +71,7 @@ export function createActionsInTx({ records, ledger }: ActionWritesDeps) {
       requireMove(row.status, "action");
       await ledger.lock(tx, input.userId);
       const made = { id: uuid7(tx.now.getTime()), caseId, at: tx.now, byId: tx.call.actor?.id ?? null };
-      const action: CaseAction = { ...columns, ...made, reason, effectRef, voidedAt: null, voidedBy: null, voidReason: null };
+      const action: CaseAction = { ...columns, ...made, reason, effectRef, notice: null, voidedAt: null, voidedBy: null, voidReason: null };
       await insertRows(tx, "CaseAction", [action]);
       await recordChange(tx, row, action, { action: "case.action", permission, reason, after: countedOf(action) });
       const added = pointsAt(action, tx.now);
