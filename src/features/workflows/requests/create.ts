@@ -36,7 +36,7 @@ export interface CreateDeps extends Deps<"database" | "audit" | "events" | "reac
 }
 
 /** Files a request inside another transaction of this feature. The caller has checked the right to, and redacts what leaves. */
-export type FileInTx = (tx: Tx, type: WorkflowKind, intake: Intake) => Promise<CreationAnswer>;
+export type FileInTx = (tx: Tx, type: WorkflowKind, intake: Intake, options?: { isDirect?: boolean }) => Promise<CreationAnswer>;
 
 export function createFiling(parts: CreateDeps) {
   const { database, audit, events, effects, checks, grants, reach, filing, referencePrefix } = parts;
