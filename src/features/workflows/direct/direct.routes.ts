@@ -3,6 +3,9 @@ import { Snowflake } from "../../../kernel/fields.ts";
 import { routesFor, type Route } from "../../../operations/route.ts";
 import { DirectView, ModerateInput, ModerationAnswer, PutDirectInput, PutReasonsInput, ReasonsView } from "./direct.schema.ts";
 import type { DirectService } from "./direct.service.ts";
+import { lookPermission } from "./looking.ts";
+import { LookAnswer } from "./looking.schema.ts";
+import { GetParams } from "../requests/workflows.routes.ts";
 import { directPolicy } from "./settings.service.ts";
 
 const { get, post, put } = routesFor("workflows");
@@ -42,6 +45,28 @@ export function directRoutes(direct: DirectService): Route[] {
       },
       refusals: ["record_not_found", "duplicate_open", "conflict_of_interest", "hierarchy_violation", "invalid_transition"],
       handle: ({ call, params: { guild_id: guildId }, body }) => direct.moderate(call, guildId, body),
+    }),
+    post("/workflows/{type}/{id}/look", "lookAtWorkflow", {
+      summary: "Note that somebody else has looked at a direct decision",
+      description:
+        "What one person decided alone stands in `GET /workflows?review_later=true` for seven days, or until somebody else has looked at it or taken it back. Nobody looks at their own.",
+      access: { permission: lookPermission },
+      request: { params: GetParams },
+      success: {
+        status: 200,
+        shape: "flat",
+        schema: LookAnswer,
+        description: "It is noted",
+        example: {
+          success: true,
+          id: "0199f3a0-0000-7000-8000-000000000000",
+          reference: "PUN-REQ-000001",
+          looked_at: "2026-11-20T10:00:00.000Z",
+          looked_by: "80351110224678912",
+        },
+      },
+      refusals: ["record_not_found", "conflict_of_interest", "invalid_transition"],
+      handle: ({ call, params: { type, id } }) => direct.lookedAt(call, type, id),
     }),
     get("/guilds/{guild_id}/direct", "getDirectModeration", {
       summary: "Read what each level does alone in a server",

@@ -12,6 +12,7 @@ import { visibleDecision } from "../requests/visibility.ts";
 import { kinds } from "../kinds/kinds.ts";
 import { approvalsFor, policyOf } from "../policies/policies.ts";
 import { actionSpecs, ModerateInput, nameKey, type ModerationAnswer } from "./direct.schema.ts";
+import { createLooking, type LookingDeps } from "./looking.ts";
 import { createDirectSettings, directPolicy, directSetting, reasonsSetting, type DirectSettingsDeps } from "./settings.service.ts";
 import { waitOf } from "./waiting.ts";
 
@@ -21,7 +22,7 @@ interface DirectAccess extends Ranks {
   people(): string[];
 }
 
-export interface DirectDeps extends DirectSettingsDeps, Deps<"database"> {
+export interface DirectDeps extends DirectSettingsDeps, LookingDeps, Deps<"database"> {
   access: DirectAccess;
   reach: Pick<LinkReach, "linkedAccountsOf">;
   fileInTx: FileInTx;
@@ -81,6 +82,7 @@ export function createDirect(parts: DirectDeps) {
 
   return {
     ...settings,
+    ...createLooking(parts),
 
     /**
      * Warn, note, time out, kick or ban somebody in a server, or take a timeout or a ban back. Done at once where the server's rules let the

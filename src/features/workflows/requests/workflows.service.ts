@@ -86,7 +86,7 @@ export function createWorkflowsService(parts: WorkflowsDeps) {
   const beside = {
     policies: createPolicies({ database, audit, access, cursors, referencePrefix }),
     stats: createStats({ database, reach, clock }),
-    direct: createDirect({ database, audit, guildState, access, reach, fileInTx, approveInTx }),
+    direct: createDirect({ database, audit, events, guildState, access, reach, fileInTx, approveInTx }),
     types: createTypes({ database, effects, referencePrefix }),
   };
 
