@@ -85,7 +85,7 @@ export const directSetupEntries: readonly Entry[] = [
     form: [{ name: "text", kind: "paragraph", required: true, min: 10, max: 1000 }],
     locate: (_given, call, verbs) => known("getReasonTemplates", call, verbs),
     input(given, call) {
-      const { reasons, revision } = knownIn(given) as ReasonsView;
+      const { reasons = [], revision } = knownIn(given) as Partial<ReasonsView>;
       const added = { name: textIn(given, "name") ?? "", text: textIn(given, "text") ?? "" };
       return { params: here(call), body: { reasons: [...reasons.filter(({ name }) => name !== added.name), added] }, revision };
     },
@@ -98,7 +98,7 @@ export const directSetupEntries: readonly Entry[] = [
     options: [{ ...reasonName, completes: "reason-name" }],
     locate: (_given, call, verbs) => known("getReasonTemplates", call, verbs),
     input(given, call) {
-      const { reasons, revision } = knownIn(given) as ReasonsView;
+      const { reasons = [], revision } = knownIn(given) as Partial<ReasonsView>;
       return { params: here(call), body: { reasons: reasons.filter(({ name }) => name !== textIn(given, "name")) }, revision };
     },
     show: (view: ReasonsView, { t }) => ({ content: reasonsText(view, t) }),
@@ -109,8 +109,7 @@ export const directSetupEntries: readonly Entry[] = [
 export const reasonNames: SourceSpec = {
   operation: "getReasonTemplates",
   input: () => ({}),
-  read: async (_given, call, verbs) =>
-    (await readView<ReasonsView>(verbs, "getReasonTemplates", call, { params: here(call) })).reasons,
+  read: async (_given, call, verbs) => (await readView<ReasonsView>(verbs, "getReasonTemplates", call, { params: here(call) })).reasons,
   choice: ({ name }: ReasonTemplate) => ({ name, value: name }),
   keeps: ({ name }: ReasonTemplate, typed) => holds(typed.trim(), name),
 };

@@ -1,4 +1,15 @@
-import type { CommandInput, Entry, FieldSpec, MenuSpec, OptionSpec, PressSpec, Reply, SourceSpec, TimeSpec, Wording } from "../../../commands/entry.ts";
+import type {
+  CommandInput,
+  Entry,
+  FieldSpec,
+  MenuSpec,
+  OptionSpec,
+  PressSpec,
+  Reply,
+  SourceSpec,
+  TimeSpec,
+  Wording,
+} from "../../../commands/entry.ts";
 import { durationIn, picked, textIn } from "../../../commands/input.ts";
 import { lengthText } from "../../../commands/length-text.ts";
 import { pressButton, rowOf } from "../../../commands/press.ts";
@@ -14,7 +25,14 @@ import { effectLines, locateRequest, addressOf } from "../commands/replies.ts";
 import { opensRequest, requestLine } from "../commands/review.ts";
 import { linesOf } from "../commands/moves.ts";
 import type { WorkflowView } from "../requests/workflows.schema.ts";
-import { actionSpecs, directActions, type DirectAction, type ModerationAnswer, type ReasonTemplate, type ReasonsView } from "./direct.schema.ts";
+import {
+  actionSpecs,
+  directActions,
+  type DirectAction,
+  type ModerationAnswer,
+  type ReasonTemplate,
+  type ReasonsView,
+} from "./direct.schema.ts";
 import type { LookAnswer } from "./looking.schema.ts";
 
 const operation = "moderate";

@@ -52,7 +52,17 @@ export function createLooking({ database, audit, events, access, reach }: Lookin
         });
         const by = { actorId: decider.actorId, clientId: call.client?.id ?? null, via: call.via, at: tx.now };
         await insertRows(tx, "WorkflowStep", [
-          { requestId: id, revision: revision + 1, action: "look", from: status, to: status, notePublic: null, noteInternal: null, data: {}, ...by },
+          {
+            requestId: id,
+            revision: revision + 1,
+            action: "look",
+            from: status,
+            to: status,
+            notePublic: null,
+            noteInternal: null,
+            data: {},
+            ...by,
+          },
         ]);
         audit.record(tx, { action: "workflow.look", target: { kind: "workflow", id, reference }, permission: lookPermission });
         tellOf(events, tx, "workflow.updated", request, { status, action: "look" });

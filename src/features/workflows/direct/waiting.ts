@@ -39,7 +39,8 @@ export function waitOf(facts: Facts): Wait | null {
     return { code: "level", detail: `In this server it takes the level ${rule.level} to do this alone.` };
   if (facts.isConflicted) return { code: "conflict", detail: "Nobody decides about themselves or an account linked to theirs." };
   if (facts.isOutranked) return { code: "rank", detail: "The person is staff of your own rank or above." };
-  if (isLonger(length, rule.max)) return { code: "length", detail: `In this server nobody does this alone for longer than ${rule.max ?? ""}.` };
+  if (isLonger(length, rule.max))
+    return { code: "length", detail: `In this server nobody does this alone for longer than ${rule.max ?? ""}.` };
   if (approvals > 1) return { code: "approvals", detail: `This needs ${approvals.toString()} approvals of others.` };
   return null;
 }

@@ -35,7 +35,7 @@ export const banEnd: Effect<EffectInputs["discord.ban_end"]> = {
     const [lift] = amends;
     return lift === undefined
       ? { status: "done", detail: "The ban is over, and there was nothing to lift." }
-      : { ...lift, detail: "The ban is over." };
+      : { ...lift, detail: "The ban is over.", dueAt: tx.now };
   },
 };
 

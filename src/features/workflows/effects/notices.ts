@@ -28,7 +28,13 @@ const leavesAccess: ReadonlySet<Punishment["action"]> = new Set<Punishment["acti
 export function createNoticeEffects({ staff, access, guildState, notices }: NoticeEffectDeps): SomeEffects<NoticeKeys> {
   /** What the bot does in Discord for the same approval, unless the decision switched that off. */
   function penaltyOf({ tx, input }: Approval, { discordAction, guildIds, length }: Punishment): PunishmentNotice["discord"] {
-    if (discordAction === "none" || discordAction === "untimeout" || discordAction === "unban" || input.body.effects?.["discord.punish"] === false) return null;
+    if (
+      discordAction === "none" ||
+      discordAction === "untimeout" ||
+      discordAction === "unban" ||
+      input.body.effects?.["discord.punish"] === false
+    )
+      return null;
     const ours = guildState.guilds().flatMap(({ id, present }) => (present ? [id] : []));
     const named = guildIds.length === 0 ? ours : guildIds.filter((id) => ours.includes(id));
     return named.length === 0 ? null : { action: discordAction, guildIds: named, until: penaltyEnd(length, tx.now) };
@@ -40,8 +46,7 @@ export function createNoticeEffects({ staff, access, guildState, notices }: Noti
       isOptional: true,
       apply(approval, input) {
         const { action, userId, roleKey, points } = input;
-        if (!isAnnounced(action))
-          return skipped("This is a matter of the staff: the subject is told nothing.");
+        if (!isAnnounced(action)) return skipped("This is a matter of the staff: the subject is told nothing.");
         const { now } = approval.tx;
         const until = untilOf(input.length, approval.from);
         const appealUntil = appealEnd(input.appealUntil, now);

@@ -53,7 +53,13 @@ function contextWith(access: Ranks, decider: Decider, request: Request, targetsB
   const targets = targetNames(request).flatMap((name) => targetsByName.get(name) ?? []);
   const about = [...users, ...concerned, ...targets.flatMap((target) => target.users)];
   const joined = request.subjects.filter(({ kind }) => kind === "joined").map(({ subjectId }) => subjectId);
-  const partial = new Set([...(isDirect ? [] : [request.requesterId]), ...joined, ...about, ...named, ...targets.flatMap(({ deciders }) => deciders)]);
+  const partial = new Set([
+    ...(isDirect ? [] : [request.requesterId]),
+    ...joined,
+    ...about,
+    ...named,
+    ...targets.flatMap(({ deciders }) => deciders),
+  ]);
   return {
     actorId,
     isRequester: request.requesterId === actorId,

@@ -56,9 +56,7 @@ export function presentRequest(call: Call, request: Request, surroundings: Surro
     approvals: approvalsView(request, state, surroundings),
     decision: decisionView(request.decision as WorkflowDecision | null),
     direct: request.isDirect,
-    look: request.isDirect
-      ? { due_at: isoOrNull(request.lookDueAt), at: isoOrNull(request.lookedAt), by: request.lookedBy }
-      : null,
+    look: request.isDirect ? { due_at: isoOrNull(request.lookDueAt), at: isoOrNull(request.lookedAt), by: request.lookedBy } : null,
     effects: request.effects.map(presentEffect),
     ...clocksView(request, now),
     links: request.links as WorkflowView["links"],
