@@ -56,7 +56,7 @@ const reasonName: OptionSpec = { name: "name", kind: "text", required: true, max
 export const directSetupEntries: readonly Entry[] = [
   {
     command,
-    path: "direct",
+    path: "direct set",
     operation: "putDirectModeration",
     options: [
       { name: "action", kind: "text", required: true, choices: ruleNames },
@@ -68,6 +68,13 @@ export const directSetupEntries: readonly Entry[] = [
       return await known("getDirectModeration", call, verbs);
     },
     input: changedRules,
+    show: (view: DirectView, { t }) => ({ content: rulesText(view, t) }),
+  },
+  {
+    command,
+    path: "direct show",
+    operation: "getDirectModeration",
+    input: (_given, call) => ({ params: here(call) }),
     show: (view: DirectView, { t }) => ({ content: rulesText(view, t) }),
   },
   {

@@ -3,10 +3,9 @@ import { Snowflake } from "../../../kernel/fields.ts";
 import { routesFor, type Route } from "../../../operations/route.ts";
 import { DirectView, ModerateInput, ModerationAnswer, PutDirectInput, PutReasonsInput, ReasonsView } from "./direct.schema.ts";
 import type { DirectService } from "./direct.service.ts";
-import { lookPermission } from "./looking.ts";
 import { LookAnswer } from "./looking.schema.ts";
 import { GetParams } from "../requests/workflows.routes.ts";
-import { directPolicy } from "./settings.service.ts";
+import { directPolicy } from "./direct.policy.ts";
 
 const { get, post, put } = routesFor("workflows");
 const params = z.object({ guild_id: Snowflake });
@@ -50,7 +49,7 @@ export function directRoutes(direct: DirectService): Route[] {
       summary: "Note that somebody else has looked at a direct decision",
       description:
         "What one person decided alone stands in `GET /workflows?review_later=true` for seven days, or until somebody else has looked at it or taken it back. Nobody looks at their own.",
-      access: { permission: lookPermission },
+      access: { permission: directPolicy.look },
       request: { params: GetParams },
       success: {
         status: 200,

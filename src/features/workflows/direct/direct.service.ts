@@ -12,8 +12,9 @@ import { visibleDecision } from "../requests/visibility.ts";
 import { kinds } from "../kinds/kinds.ts";
 import { approvalsFor, policyOf } from "../policies/policies.ts";
 import { actionSpecs, ModerateInput, nameKey, type ModerationAnswer } from "./direct.schema.ts";
+import { directPolicy } from "./direct.policy.ts";
 import { createLooking, type LookingDeps } from "./looking.ts";
-import { createDirectSettings, directPolicy, directSetting, reasonsSetting, type DirectSettingsDeps } from "./settings.service.ts";
+import { createDirectSettings, directSetting, reasonsSetting, type DirectSettingsDeps } from "./settings.service.ts";
 import { waitOf } from "./waiting.ts";
 
 /** Who there is on the staff, and how they stand. */

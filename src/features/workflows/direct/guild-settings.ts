@@ -46,7 +46,7 @@ export function createGuildSetting<Schema extends z.ZodType>(name: string, schem
         throw new ProblemError("precondition_failed", { extra: { current_etag: `"v${before.revision.toString()}"` } });
       if (JSON.stringify(before.value) === JSON.stringify(value)) return before;
       const after = { value, revision: before.revision + 1, updated_by: tx.call.actor?.id ?? null, updated_at: tx.now.toISOString() };
-      const [key, json] = [keyOf(guildId), after as unknown as Prisma.InputJsonObject];
+      const [key, json] = [keyOf(guildId), after as Prisma.InputJsonObject];
       await tx.db.setting.upsert({ where: { key }, create: { key, value: json }, update: { value: json } });
       onChange(before.value);
       return after;

@@ -9,9 +9,8 @@ import { looked } from "../requests/changes.ts";
 import { contextOf, deciderOf, type Ranks } from "../requests/context.ts";
 import { tellOf } from "../requests/told.ts";
 import { viewerOf } from "../requests/workflows.policy.ts";
+import { directPolicy } from "./direct.policy.ts";
 import type { LookAnswer } from "./looking.schema.ts";
-
-export const lookPermission = "workflows.review";
 
 export interface LookingDeps extends Deps<"database" | "audit" | "events"> {
   access: Ranks;
@@ -27,12 +26,12 @@ export function createLooking({ database, audit, events, access, reach }: Lookin
      * @throws ProblemError acting_user_required, permission_denied, record_not_found, conflict_of_interest, invalid_transition
      */
     async lookedAt(call: Call, type: string, key: string): Promise<LookAnswer> {
-      requireWrite(call, lookPermission);
+      requireWrite(call, directPolicy.look);
       const kind = kindOf(type);
       if (kind === undefined) throw recordNotFound();
       return await database.write(call, async (tx): Promise<LookAnswer> => {
         const { accounts } = await viewerOf(tx.db, reach, call);
-        const request = await openRequest(tx, { type: kind, key, permission: lookPermission, accounts });
+        const request = await openRequest(tx, { type: kind, key, permission: directPolicy.look, accounts });
         const decider = deciderOf(call, accounts);
         if (decider === null) throw new ProblemError("acting_user_required");
         const { id, reference, status, revision, isDirect, lookedAt, lookedBy } = request;
@@ -64,7 +63,7 @@ export function createLooking({ database, audit, events, access, reach }: Lookin
             ...by,
           },
         ]);
-        audit.record(tx, { action: "workflow.look", target: { kind: "workflow", id, reference }, permission: lookPermission });
+        audit.record(tx, { action: "workflow.look", target: { kind: "workflow", id, reference }, permission: directPolicy.look });
         tellOf(events, tx, "workflow.updated", request, { status, action: "look" });
         return { ...told, looked_at: tx.now.toISOString(), looked_by: decider.actorId };
       });

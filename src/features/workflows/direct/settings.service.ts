@@ -3,17 +3,9 @@ import type { Tx } from "../../../database/database.ts";
 import type { GuildState } from "../../../discord/guild-state.ts";
 import { requirePermission, requireWrite, type Call } from "../../../kernel/call.ts";
 import { recordNotFound } from "../../../kernel/errors.ts";
-import type { PermissionKey } from "../../../kernel/permissions.ts";
+import { directPolicy } from "./direct.policy.ts";
 import { createGuildSetting } from "./guild-settings.ts";
 import { DirectRules, PutDirectInput, PutReasonsInput, ReasonTemplates, type DirectView, type ReasonsView } from "./direct.schema.ts";
-
-/** Who may see and change what each level does alone, and the reasons that are offered. */
-export const directPolicy = {
-  read: "workflows.punishment.create",
-  manage: "system.settings.manage",
-  /** Whoever lets others decide alone has to hold the right to decide. */
-  decide: "workflows.punishment.decide",
-} as const satisfies Record<string, PermissionKey>;
 
 const noRules: DirectRules = { warning: null, note: null, timeout: null, kick: null, ban: null };
 export const directSetting = createGuildSetting("direct", DirectRules, noRules);

@@ -2,6 +2,7 @@ import type { Call } from "../../../kernel/call.ts";
 import { parseDuration } from "../../../kernel/fields.ts";
 import { levelOrder, type Level } from "../../../kernel/permissions.ts";
 import type { Length } from "../effects/inputs.ts";
+import { directPolicy } from "./direct.policy.ts";
 import type { DirectRule, WaitReason } from "./direct.schema.ts";
 
 /** Everything that decides whether one person may decide alone. */
@@ -27,13 +28,11 @@ interface Wait {
   detail: string;
 }
 
-const decidePermission = "workflows.punishment.decide";
-
 /** Why an action waits for somebody else; null: it is done at once. The first reason that applies is told. */
 export function waitOf(facts: Facts): Wait | null {
   const { call, rule, level, length, approvals } = facts;
   if (rule === null) return { code: "not_set_up", detail: "Nobody does this alone in this server." };
-  if (call.client?.allows(decidePermission) === false) return { code: "key", detail: "The API key does not decide about punishments." };
+  if (call.client?.allows(directPolicy.decide) === false) return { code: "key", detail: "The API key does not decide about punishments." };
   if (facts.isDenied) return { code: "denied", detail: "You may not decide about punishments." };
   if (levelOrder[level] < levelOrder[rule.level])
     return { code: "level", detail: `In this server it takes the level ${rule.level} to do this alone.` };
