@@ -231,6 +231,10 @@ describe("moderation in one step", () => {
     expect(choices).toMatchObject([{ name: `spam · ${text}`, value: "spam" }]);
     await world.slash(mod, "warn", { user, reason: "Spam", points: 2 });
     await waitsFor(() => messagesTo(user).length > 0);
+    const reader = world.member();
+    await moderate(mod, { action: "warning", user_id: reader.id, reason: "spam" });
+    await waitsFor(() => messagesTo(reader).length > 0);
+    expect(messagesTo(reader)[0]).toMatch(/^\*\*Harbour\*\* warned you: \*Advertising /);
     expect(messagesTo(user)[0]).toContain("*Advertising in several channels after being asked to stop*. This counts 2 points");
     expect(await world.slash(mod, "warn", { user, reason: "spm" })).toContain("Give a reason of 10 characters or more");
     expect(

@@ -65,6 +65,11 @@ const look = (reference: string): Pick<Case, "given" | "http"> => ({
 /** Moderation in one step, and what is set for it. */
 export const direct: readonly Case[] = [
   ...settings,
+  {
+    entry: "review later list",
+    isOpen: true,
+    http: () => ["GET", "/workflows?limit=5&review_later=true&sort=created_at"],
+  },
   moderation("warn", "warning", ann, { points: 1, duration: "30d" }),
   moderation("note", "note", ann),
   moderation("timeout", "timeout", ann, { duration: "90m" }, { duration: "29d" }),
@@ -76,11 +81,6 @@ export const direct: readonly Case[] = [
     entry: "history",
     given: ({ ann: user }) => ({ user }),
     http: ({ ann: { id } }) => ["GET", `/users/${id}/timeline?limit=10`],
-  },
-  {
-    entry: "review later list",
-    isOpen: true,
-    http: () => ["GET", "/workflows?limit=5&review_later=true&sort=created_at"],
   },
   { entry: "review later looked", by: "senior", ...look("PUN-REQ-000001"), wrong: look("PUN-REQ-999999") },
 ];

@@ -156,16 +156,8 @@ const later: readonly Entry[] = [
   },
 ];
 
-const history: Entry = {
-  command: "history",
-  path: "",
-  operation: "listUserTimeline",
-  options: [user],
-  input: (given) => ({ params: { discord_user_id: textIn(given, "user") ?? "" } }),
-};
-
 /** Moderation in one step, and what somebody else has to look at afterwards. */
-export const directEntries: readonly Entry[] = [...directActions.map(moderationEntry), history, ...later];
+export const directEntries: readonly Entry[] = [...directActions.map(moderationEntry), ...later];
 
 const form: readonly FieldSpec[] = [
   { name: "action", kind: "choice", required: true, choices: directActions },

@@ -19,8 +19,6 @@ interface ActionSpec {
   /** Whether it lasts: `needed` has no default. */
   length: "needed" | "optional" | "none";
   hasPoints?: true;
-  /** Whether the bot does it in Discord. */
-  isInDiscord?: true;
   /** Whether the person is written to about it. */
   isAnnounced?: true;
 }
@@ -29,11 +27,11 @@ interface ActionSpec {
 export const actionSpecs: Readonly<Record<DirectAction, ActionSpec>> = {
   warning: { rule: "warning", length: "optional", hasPoints: true, isAnnounced: true },
   note: { rule: "note", length: "none" },
-  timeout: { rule: "timeout", length: "needed", isInDiscord: true, isAnnounced: true },
-  kick: { rule: "kick", length: "none", isInDiscord: true, isAnnounced: true },
-  ban: { rule: "ban", length: "optional", isInDiscord: true, isAnnounced: true },
-  untimeout: { rule: "timeout", length: "none", isInDiscord: true },
-  unban: { rule: "ban", length: "none", isInDiscord: true },
+  timeout: { rule: "timeout", length: "needed", isAnnounced: true },
+  kick: { rule: "kick", length: "none", isAnnounced: true },
+  ban: { rule: "ban", length: "optional", isAnnounced: true },
+  untimeout: { rule: "timeout", length: "none" },
+  unban: { rule: "ban", length: "none" },
 };
 
 const maxTimeout = 28 * 86_400;

@@ -119,10 +119,10 @@ export type DirectService = ReturnType<typeof createDirect>;
 
 /** The punishment request that an action is. */
 function requestOf(guildId: string, { channel_id: channelId, evidence, notify_subject: isTold, ...input }: ModerateInput): object {
-  const { isInDiscord = false, isAnnounced = false } = actionSpecs[input.action];
+  const { isAnnounced = false } = actionSpecs[input.action];
   return {
     ...input,
-    ...(isInDiscord && { discord: { guild_ids: [guildId] } }),
+    discord: { guild_ids: [guildId] },
     notify_subject: isAnnounced && isTold !== false,
     ...(evidence !== undefined && { evidence }),
     ...(channelId !== undefined && { origin: { guild_id: guildId, channel_id: channelId } }),

@@ -45,7 +45,7 @@ export function createNoticeEffects({ staff, access, guildState, notices }: Noti
       preview: "The subject is told by message.",
       isOptional: true,
       apply(approval, input) {
-        const { action, userId, roleKey, points } = input;
+        const { action, userId, roleKey, points, guildIds } = input;
         if (!isAnnounced(action)) return skipped("This is a matter of the staff: the subject is told nothing.");
         const { now } = approval.tx;
         const until = untilOf(input.length, approval.from);
@@ -53,6 +53,8 @@ export function createNoticeEffects({ staff, access, guildState, notices }: Noti
         const discord = penaltyOf(approval, input);
         const letter = notices.punishment({
           ...noticeOf(approval),
+          // Filed over HTTP it comes from no channel, but may be about one server alone.
+          guildId: guildOf(approval.request.origin) ?? (guildIds.length === 1 ? guildIds[0] : undefined),
           action,
           role: roleKey === undefined ? undefined : (staff.staffRoleOf(roleKey)?.name ?? roleKey),
           points,
