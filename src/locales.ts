@@ -34,6 +34,7 @@ import { staffTexts } from "./features/staff/staff.texts.ts";
 import { timelineSentences } from "./features/timeline/timeline.sentences.ts";
 import { workflowsSentences } from "./features/workflows/workflows.sentences.ts";
 import { noticesTexts } from "./features/workflows/notices.texts.ts";
+import { directSentences, directTexts } from "./features/workflows/direct/direct.texts.ts";
 import { requestTitlesDe, workflowsTexts } from "./features/workflows/workflows.texts.ts";
 import type { Sentences } from "./kernel/sentences.ts";
 import { labels } from "./commands/locales/labels.ts";
@@ -71,6 +72,7 @@ export const en = {
   ...staffTexts.en,
   ...workflowsTexts.en,
   ...noticesTexts.en,
+  ...directTexts.en,
 };
 
 /** German. */
@@ -100,6 +102,7 @@ export const de = {
   ...staffTexts.de,
   ...workflowsTexts.de,
   ...noticesTexts.de,
+  ...directTexts.de,
 };
 
 /** What the service says by itself, in German by the English sentence. */
@@ -126,6 +129,7 @@ export const deSentences: Sentences = {
   ...staffSentences,
   ...timelineSentences,
   ...workflowsSentences,
+  ...directSentences,
 };
 
 /** What stands between the parts of a list in German, by the English. */

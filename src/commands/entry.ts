@@ -6,6 +6,7 @@ import type { CommandIds } from "../discord/registration/command-ids.ts";
 import type { Call } from "../kernel/call.ts";
 import type { PermissionKey } from "../kernel/permissions.ts";
 import type { Translate, TextKey } from "./texts.ts";
+import type { Unit } from "./typed-times.ts";
 
 /** What was given to a command, as plain data: people, roles, channels and files by their ids. */
 export interface CommandInput {
@@ -22,6 +23,8 @@ export interface TimeSpec {
   kind: "length" | "end" | "time" | "past";
   /** Whether there may be no end, which the value is then `permanent` for. */
   canBePermanent?: boolean;
+  /** What is offered before anything is typed, where the usual lengths do not fit. */
+  usual?: readonly (readonly [Unit, number])[];
   /** Whether the route takes a value, as the HTTP API writes it. */
   accepts?: (value: string) => boolean;
 }

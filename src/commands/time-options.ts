@@ -55,7 +55,7 @@ function timeIn({ kind, canBePermanent }: TimeSpec, typed: string, now: Date): s
 /** The days that are offered by their names. */
 const namedDays: Readonly<Record<TimeSpec["kind"], readonly number[]>> = { past: [0, -1], time: [1], end: [1], length: [] };
 const dayMs = 86_400_000;
-const usual: readonly (readonly [Unit, number])[] = [
+const usualLengths: NonNullable<TimeSpec["usual"]> = [
   ["hour", 1],
   ["day", 1],
   ["day", 7],
@@ -71,7 +71,7 @@ export function timeChoices(spec: TimeSpec, typed: string, now: Date, t: Transla
   const text = typed.trim().normalize("NFC");
   const choices = [
     ...wordsFor(spec, text, now, t),
-    ...lengthsFor(text).flatMap((parts) => lengthChoice(spec, parts, now, t)),
+    ...lengthsFor(text, spec.usual).flatMap((parts) => lengthChoice(spec, parts, now, t)),
     ...dateFor(spec, text, now),
     ...(spec.canBePermanent === true && permanentWords.some((word) => word.startsWith(text.toLowerCase()))
       ? [{ name: t("length permanent"), value: permanent }]
@@ -90,7 +90,7 @@ function wordsFor({ kind }: TimeSpec, text: string, now: Date, t: Translate): Ch
   });
 }
 
-function lengthsFor(text: string): LengthParts[] {
+function lengthsFor(text: string, usual = usualLengths): LengthParts[] {
   if (text === "") return usual.map((one) => new Map([one]));
   const whole = partsOf(text.replace(/^(?:in|vor) | ago$/gi, ""));
   const [, count, start = ""] = halfTyped.exec(text) ?? [];

@@ -21,6 +21,7 @@ export type LengthParts = ReadonlyMap<Unit, number>;
 /** What no end is called; the first one is what options hold. */
 export const permanentWords = [
   "permanent",
+  "perm",
   "permanently",
   "forever",
   "for ever",

@@ -283,7 +283,14 @@ const refusedIn = (list: readonly Case[]) =>
   }));
 
 /** Lists that count on a world that is new, or leave one in which nobody has the rights they had. */
-const alone: ReadonlySet<string> = new Set(["staff roles", "permissions", "the setup", "what is decided", "what authors do"]);
+const alone: ReadonlySet<string> = new Set([
+  "moderation in one step",
+  "staff roles",
+  "permissions",
+  "the setup",
+  "what is decided",
+  "what authors do",
+]);
 
 const people = ["owner", "admin", "senior", "ann", "bob", "outsider", "viewer"] as const;
 

@@ -34,13 +34,14 @@ interface Given {
 
 /** One instance that delivers, with an effect of its own. */
 function instance({ services }: Ground, { run, perform = () => done, state = "ready" }: Given = {}) {
-  const { database, audit, events, workflows, clock } = services;
+  const { database, audit, events, workflows, clock, actions } = services;
   const asked: { action: DiscordAction; mayBeDone: boolean | undefined }[] = [];
   const effects = { ...workflows.effects, dueOf: (_due: unknown, name: string) => (name === key ? run : undefined) };
   const deliveries = createDeliveries({
     database,
     audit,
     events,
+    actions,
     effects,
     reach: { linkedAccountsOf: () => Promise.resolve([]) },
     clock,

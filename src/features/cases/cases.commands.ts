@@ -1,13 +1,12 @@
 import type { CommandSet, Entry, FieldSpec, CommandInput, OptionSpec, PickSpec, Wording } from "../../commands/entry.ts";
 import { numbered, within } from "../../commands/sources.ts";
 import { pieceName } from "../../commands/gallery.ts";
-import { personPresses } from "../../commands/press.ts";
-import { timelineKinds } from "../../kernel/vocabulary.ts";
 import type { ActionView } from "./actions/actions.schema.ts";
 import type { NoteView } from "./notes/notes.schema.ts";
 import type { TemplateView } from "./templates/templates.ts";
 import { strikeEntries, actionEntries, noteEntries, templateEntries } from "./commands/parts.ts";
 import { evidenceEntry, evidenceMenu } from "./commands/evidence-menu.ts";
+import { timelineEntries } from "./commands/timeline.ts";
 import { outcomes } from "./outcomes.ts";
 import type { CaseView } from "./cases.schema.ts";
 import type { CaseTimelineEntryView } from "./timeline.ts";
@@ -22,7 +21,6 @@ import { sentenceText } from "../../discord/sentence.ts";
 import type { Verbs } from "../../commands/verbs.ts";
 
 const command = "case";
-const timelineKind: OptionSpec = { name: "kind", kind: "text", choices: timelineKinds };
 const inCase = (given: CommandInput) => ({ id: textIn(given, "case") ?? "" });
 const revision: OptionSpec = { name: "revision", kind: "integer", min: 1 };
 const type: OptionSpec = { name: "type", kind: "text" };
@@ -257,28 +255,7 @@ const caseEntries: readonly Entry[] = [
   ...lifeEntries,
   ...actionEntries,
   ...templateEntries,
-  {
-    command,
-    path: "timeline",
-    operation: "listUserTimeline",
-    options: [{ name: "user", kind: "user", required: true }, timelineKind, yes("alts")],
-    input: (given) => ({
-      params: { discord_user_id: textIn(given, "user") ?? "" },
-      query: { ...pickedQuery(given, "kind"), include_alts: flag(given, "alts") },
-    }),
-    line: ({ at: then, kind, summary, reference, user_id: who, actor_id: by }, { t }) =>
-      [
-        momentOf(then, "R"),
-        `**${t(`= ${String(kind)}`)}**`,
-        sentenceText(summary, t),
-        reference && escapeText(reference),
-        `<@${String(who)}>`,
-        by && `– <@${String(by)}>`,
-      ]
-        .filter(Boolean)
-        .join(" · "),
-    press: { name: personPresses.timeline.name, carries: [...personPresses.timeline.carries, timelineKind] },
-  },
+  ...timelineEntries,
 ];
 
 /** What Discord offers of cases. */

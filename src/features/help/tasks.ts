@@ -12,6 +12,7 @@ export const tasks: readonly Task[] = [
   { text: "check", entry: "blacklist check" },
   { text: "queue", entry: "review queue" },
   { text: "next", entry: "review next" },
+  { text: "moderate", entry: "ban" },
   { text: "punish", entry: "request punishment" },
   { text: "list", entry: "request blacklist-user" },
   { text: "timeline", entry: "case timeline" },
@@ -42,6 +43,7 @@ export const mostUsed: readonly string[] = [
 export const groups = {
   review: ["review", "confirm"],
   request: ["request"],
+  moderate: ["warn", "note", "timeout", "kick", "ban", "untimeout", "unban", "history"],
   blacklist: ["blacklist"],
   case: ["case"],
   people: ["intel", "alts"],

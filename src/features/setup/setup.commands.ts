@@ -9,6 +9,7 @@ import type { ChannelsView } from "../channels/channels.schema.ts";
 import { picked, textIn } from "../../commands/input.ts";
 import { channelsHere, channelsInput, channelsText, postable, purposes } from "./commands/channels.ts";
 import { clientEntries } from "./commands/clients.ts";
+import { directSetupEntries, reasonNames } from "./commands/direct.ts";
 import { wizardReply } from "./commands/wizard.ts";
 import type { Translate } from "../../commands/texts.ts";
 import { lengthText } from "../../commands/length-text.ts";
@@ -118,7 +119,7 @@ const policies: readonly Entry[] = [
 ];
 
 /** `/setup`: the first run, and what the service goes by. */
-const setupEntries: readonly Entry[] = [...guides, channels, ...policies, ...clientEntries];
+const setupEntries: readonly Entry[] = [...guides, channels, ...policies, ...directSetupEntries, ...clientEntries];
 
 function policyLine(view: PolicyView, t: Translate): string {
   const filled = { approvals: view.approvals, grave: view.approvals_grave, reversals: view.reversals };
@@ -142,6 +143,7 @@ function policyText(view: PolicyView, t: Translate): string {
 export const setupCommands: CommandSet = {
   entries: setupEntries,
   sources: {
+    "reason-name": reasonNames,
     client: {
       operation: "listKeys",
       input: (typed) => ({ query: { limit: choiceLimit, state: "active", q: typed === "" ? undefined : typed } }),

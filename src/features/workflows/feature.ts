@@ -18,6 +18,7 @@ import { createCheckEnd } from "./checks/consented.ts";
 import { commentsRoutes } from "./comments/comments.routes.ts";
 import { createDeliveries, type DeliveryDeps } from "./delivery/deliveries.ts";
 import { deliveriesRoutes } from "./delivery/deliveries.routes.ts";
+import { directRoutes } from "./direct/direct.routes.ts";
 import { draftsRoutes } from "./drafts/drafts.routes.ts";
 import { createDraftsService, type DraftsDeps } from "./drafts/drafts.service.ts";
 import { createDraftRecords, type DraftRecords } from "./drafts/records.ts";
@@ -88,6 +89,7 @@ export const workflows = feature({
     ...statsRoutes(workflows),
     ...typesRoutes(workflows),
     ...draftsRoutes(drafts),
+    ...directRoutes(workflows.direct),
   ],
   jobs: ({ workflows }) => ({ workflows: workflows.expireDue, reminders: workflows.remind }),
 });

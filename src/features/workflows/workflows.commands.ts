@@ -2,6 +2,7 @@ import type { CommandSet, SourceSpec } from "../../commands/entry.ts";
 import { requestMenuEntries, requestMenus } from "./commands/menus.ts";
 import { draftName, requestEntries } from "./commands/request.ts";
 import { reviewEntries } from "./commands/review.ts";
+import { directEntries, directMenuEntries, directMenus, directSources } from "./direct/direct.commands.ts";
 import type { CommentView } from "./comments/comments.schema.ts";
 import type { DraftView } from "./drafts/drafts.schema.ts";
 import type { WorkflowView } from "./requests/workflows.schema.ts";
@@ -44,6 +45,7 @@ const workflowSources: Readonly<Record<string, SourceSpec>> = {
     }),
     keeps: ({ body }: CommentView, typed) => body.toLowerCase().includes(typed.trim().toLowerCase()),
   },
+  ...directSources,
   draft: {
     operation: "listRequestDrafts",
     input: () => ({ query: { limit: choiceLimit } }),
@@ -52,10 +54,10 @@ const workflowSources: Readonly<Record<string, SourceSpec>> = {
   },
 };
 
-/** What Discord offers of requests: filing, `/request`, and deciding, `/review`. */
+/** What Discord offers of requests: filing, `/request`, deciding, `/review`, and both in one step, such as `/ban`. */
 export const workflowCommands: CommandSet = {
-  entries: [...requestEntries, ...reviewEntries],
-  menus: requestMenus,
-  menuEntries: requestMenuEntries,
+  entries: [...requestEntries, ...reviewEntries, ...directEntries],
+  menus: [...requestMenus, ...directMenus],
+  menuEntries: [...requestMenuEntries, ...directMenuEntries],
   sources: workflowSources,
 };

@@ -8,6 +8,7 @@ import { confirmations } from "./confirm.ts";
 import { intel } from "./intel.ts";
 import { permissions } from "./permission.ts";
 import { authors, drafts } from "./request-authors.ts";
+import { direct } from "./direct.ts";
 import { filings } from "./request.ts";
 import { reviews } from "./review-lists.ts";
 import { roster } from "./roster.ts";
@@ -29,6 +30,7 @@ export const cases: Readonly<Record<string, readonly Case[]>> = {
   "staff roles": staffroles,
   permissions,
   "the setup": setup,
+  "moderation in one step": direct,
   "what is filed": filings,
   "what is decided": reviews,
   "what authors do": [...authors, ...drafts],

@@ -1,7 +1,7 @@
 import type { CaseAction, Prisma } from "../../../generated/sqlite/client.ts";
 import { isoOrNull } from "../../../kernel/fields.ts";
 import { caseReference } from "../../../kernel/parsing.ts";
-import type { ActionKind, ActionView } from "./actions.schema.ts";
+import type { ActionKind, ActionView, NoticeState } from "./actions.schema.ts";
 
 /** Permissions of actions and of the ledger of strikes; the strikes of staff need `discipline` besides. */
 export const actionsPolicy = {
@@ -47,6 +47,7 @@ export function presentAction(row: CaseAction, number: number, now: Date): Actio
     in_force: isInForce(row, now),
     effect_ref: row.effectRef,
     origin_reference: row.originReference,
+    notice: row.notice as NoticeState | null,
     voided: row.voidedAt === null ? null : { at: row.voidedAt.toISOString(), by: row.voidedBy, reason: row.voidReason ?? "" },
   };
 }

@@ -12,9 +12,15 @@ export const actionKinds = [
   "timeout",
   "kick",
   "ban",
+  "untimeout",
+  "unban",
   "other",
 ] as const;
 export type ActionKind = (typeof actionKinds)[number];
+
+/** What became of the message to the person about an action. */
+export const noticeStates = ["delivered", "failed"] as const;
+export type NoticeState = (typeof noticeStates)[number];
 
 const Points = z.int().min(0).max(10);
 
@@ -73,6 +79,10 @@ export const ActionView = z
     in_force: z.boolean().meta({ description: "Neither voided nor expired" }),
     effect_ref: z.string().nullable(),
     origin_reference: z.string().nullable().meta({ description: "The request it came from" }),
+    notice: z
+      .enum(noticeStates)
+      .nullable()
+      .meta({ description: "Whether the message to the person about it arrived; null: none was tried" }),
     voided: z.object({ at: Timestamp, by: z.string().nullable(), reason: z.string() }).nullable(),
   })
   .meta({ id: "CaseAction", description: "What was done about a person in a case" });

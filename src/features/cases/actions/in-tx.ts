@@ -8,7 +8,7 @@ import { isoOrNull } from "../../../kernel/fields.ts";
 import { uuid7 } from "../../../kernel/ids.ts";
 import type { Undone } from "../../../kernel/undo.ts";
 import { isInForce } from "./actions.policy.ts";
-import type { ActionKind } from "./actions.schema.ts";
+import type { ActionKind, NoticeState } from "./actions.schema.ts";
 import { wholeCase, type WholeCase } from "../cases.policy.ts";
 import { requireMove } from "../states.ts";
 import type { createLedger, Fall } from "./ledger.ts";
@@ -71,12 +71,17 @@ export function createActionsInTx({ records, ledger }: ActionWritesDeps) {
       requireMove(row.status, "action");
       await ledger.lock(tx, input.userId);
       const made = { id: uuid7(tx.now.getTime()), caseId, at: tx.now, byId: tx.call.actor?.id ?? null };
-      const action: CaseAction = { ...columns, ...made, reason, effectRef, voidedAt: null, voidedBy: null, voidReason: null };
+      const action: CaseAction = { ...columns, ...made, reason, effectRef, notice: null, voidedAt: null, voidedBy: null, voidReason: null };
       await insertRows(tx, "CaseAction", [action]);
       await recordChange(tx, row, action, { action: "case.action", permission, reason, after: countedOf(action) });
       const added = pointsAt(action, tx.now);
       if (added > 0) await ledger.suggest(tx, row, action.userId, added);
       return { action, undo: { action_id: action.id } };
+    },
+
+    /** Keep with an action what became of the message to the person about it. */
+    async noticeInTx(tx: Tx, actionId: string, notice: NoticeState): Promise<void> {
+      await tx.db.caseAction.updateMany({ where: { id: actionId }, data: { notice } });
     },
 
     /** Take back what `recordInTx` did: the action counts no longer. @param undo as it answered it */

@@ -124,7 +124,7 @@ export const recordColumns = {
   CaseNoteVersion: { about: (userId, older) => ({ note: { case: aboutCase(userId, older) } }), columns: { body: ofCase } },
   CaseAction: {
     about: (userId, at) => ({ userId, at }),
-    columns: { kind: "code", reason: ofCase, effectRef: ofCase, voidReason: ofCase },
+    columns: { kind: "code", reason: ofCase, effectRef: ofCase, notice: "code", voidReason: ofCase },
   },
   CaseLink: { columns: { rel: "code", kind: "code", reference: "id" } },
   CaseTemplate: { columns: { key: "code", content: "other" } },

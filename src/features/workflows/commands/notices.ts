@@ -74,11 +74,13 @@ export function createNoticeTexts({ guildState, operator = nobodyNamed }: Notice
       const sender = senderOf(notice.guildId);
       const { t, from } = sender;
       const { action, role, discord, reference } = notice;
-      const said = t(`notice ${action}`, { from, role: lineText(role ?? "–") });
+      const isMeasure = action === "timeout" || action === "kick" || action === "ban";
+      const said = isMeasure ? t(`notice of ${action}`, { from }) : t(`notice ${action}`, { from, role: lineText(role ?? "–") });
+      const isSaid = isMeasure && discord?.guildIds.length === 1 && discord.guildIds[0] === notice.guildId;
       const servers = discord === null ? "" : namesOf(discord.guildIds, sender);
       const lasting = lastingTexts(sender, notice);
       const rest = lines(
-        discord === null ? null : t(`notice ${discord.action}`, { servers, until: timeText(discord.until) }),
+        discord === null || isSaid ? null : t(`notice ${discord.action}`, { servers, until: timeText(discord.until) }),
         appealText(sender, notice),
         referenceText(t, reference),
       );
@@ -147,6 +149,9 @@ export function createNoticeTexts({ guildState, operator = nobodyNamed }: Notice
   };
 }
 
+/** What is in force for a time, and not only counted. */
+const lasting: ReadonlySet<PunishmentNotice["action"]> = new Set<PunishmentNotice["action"]>(["probation", "suspension", "timeout", "ban"]);
+
 /** How long it lasts, or until when it counts how much. */
 function lastingTexts({ t, language }: Sender, { action, points, length, until }: PunishmentNotice): string[] {
   const counted = points === 1 ? t("notice point") : t("notice points", { count: points });
@@ -154,7 +159,7 @@ function lastingTexts({ t, language }: Sender, { action, points, length, until }
     points === 0
       ? []
       : [until === null ? t("notice counts", { points: counted }) : t("notice counts-until", { points: counted, until: dayText(until) })];
-  if (action === "probation" || action === "suspension") {
+  if (lasting.has(action)) {
     const lasts =
       until === null || length === null
         ? t("notice lasts")

@@ -68,12 +68,16 @@ export function decisionText(
   const filled = { name, status: t(`= ${status}`), have: approvals.have, required: approvals.required };
   const own = textFor(`decided ${verb}`, t) === undefined ? undefined : t(`decided ${verb}` as TextKey, filled);
   const head = final ? t("decided final", filled) : (own ?? t("decided vote", filled));
-  const lines = effects.map(({ target, detail }) => {
+  return [replayed === true ? t("decided before", { head }) : head, ...effectLines(effects, t)].join("\n");
+}
+
+/** What a decision did, a line each. */
+export function effectLines(effects: DecisionAnswer["effects"], t: Translate): string[] {
+  return effects.map(({ target, detail }) => {
     const about = target?.reference;
     const said = sentenceText(detail, t);
     return about === undefined || said.includes(about) ? `- ${said}` : `- ${said} (\`${about}\`)`;
   });
-  return [replayed === true ? t("decided before", { head }) : head, ...lines].join("\n");
 }
 
 /** One step of a history. */

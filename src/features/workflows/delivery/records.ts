@@ -4,6 +4,7 @@ import type { Tx } from "../../../database/database.ts";
 import type { Prisma, WorkflowEffect } from "../../../generated/sqlite/client.ts";
 import { amendsKeyOf, DiscordEffectInput } from "../effects/discord-effect.ts";
 import { takenBackOf } from "../effects/shared-actions.ts";
+import type { ActionsService } from "../../cases/actions/actions.service.ts";
 import type { Effects } from "../effects/effects.ts";
 import { lockKept } from "../requests/attempt.ts";
 import { wholeRequest, type Request } from "../requests/workflows.policy.ts";
@@ -12,6 +13,8 @@ import { wholeRequest, type Request } from "../requests/workflows.policy.ts";
 export type Place = Pick<WorkflowEffect, "requestId" | "place">;
 
 export interface EffectRecordDeps extends Deps<"audit" | "events"> {
+  /** Where a case keeps whether the person it is about was told. */
+  actions: Pick<ActionsService, "noticeInTx">;
   effects: Pick<Effects, "append">;
 }
 
@@ -44,12 +47,20 @@ export function isItsTurn({ request, row }: Opened, now: Date): boolean {
 }
 
 /** Writes how effects stand, and tells of it; the request's own revision stays: nobody decides about a delivery. */
-export function createEffectRecords({ audit, events, effects }: EffectRecordDeps) {
+export function createEffectRecords({ audit, events, effects, actions }: EffectRecordDeps) {
+  /** Whether the message about a punishment arrived stands with the action in the case. */
+  async function keepNotice(tx: Tx, request: Request, { key, status }: WorkflowEffect): Promise<void> {
+    const action = request.effects.find(({ targetKind }) => targetKind === "case_action");
+    if (key !== "notice.subject" || typeof action?.targetId !== "string") return;
+    if (status === "done" || status === "failed") await actions.noticeInTx(tx, action.targetId, status === "done" ? "delivered" : "failed");
+  }
+
   async function write(tx: Tx, { request, row }: Opened, changes: EffectChanges, permission = "system.act"): Promise<void> {
     const { requestId, place } = row;
     const after = { ...row, ...changes } as WorkflowEffect;
     await tx.db.workflowEffect.updateMany({ where: { requestId, place }, data: { ...changes, updatedAt: tx.now } });
     if (after.status === row.status) return;
+    await keepNotice(tx, request, after);
     const { id, reference, status } = request;
     const about = request.subjects.find(({ kind }) => kind === "user")?.subjectId;
     audit.record(tx, {

@@ -2,11 +2,12 @@ import type { GuildState } from "../../../discord/guild-state.ts";
 import type { StaffService } from "../../staff/staff.service.ts";
 import type { EffectInputs } from "./inputs.ts";
 import { createNoticeEffects, type NoticeEffectDeps, type NoticeKeys } from "./notices.ts";
+import { banEnd, endBansInTx } from "./ban-ends.ts";
 import { discordEffect, type DiscordActionDraft } from "./discord-effect.ts";
 import type { Approval, Done, SomeEffects } from "./types.ts";
 import { penaltyEnd } from "./words.ts";
 
-type Keys = NoticeKeys | "discord.punish" | "discord.roles_add" | "discord.roles_remove";
+type Keys = NoticeKeys | "discord.ban_end" | "discord.punish" | "discord.roles_add" | "discord.roles_remove";
 type Penalty = Exclude<EffectInputs["discord.punish"]["action"], "role_remove">;
 
 export type DiscordEffectDeps = NoticeEffectDeps & {
@@ -26,6 +27,8 @@ const penalties: Readonly<Record<Penalty, { detail: string; action: (member: Mem
   },
   kick: { detail: "They are removed from a server.", action: (member) => ({ ...member, kind: "kick" }) },
   ban: { detail: "They are banned from a server.", action: (member) => ({ ...member, kind: "ban" }) },
+  untimeout: { detail: "Their timeout in a server is lifted.", action: (member) => ({ ...member, kind: "timeout_lift" }) },
+  unban: { detail: "Their ban in a server is lifted.", action: (member) => ({ ...member, kind: "unban" }) },
 };
 interface Member {
   guildId: string;
@@ -73,6 +76,7 @@ export function createDiscordEffects(parts: DiscordEffectDeps): SomeEffects<Keys
 
   return {
     ...createNoticeEffects(parts),
+    "discord.ban_end": banEnd,
     "discord.roles_add": {
       preview: "The Discord roles of the staff role are given, where they are a member.",
       apply(approval, { userId, roleKey }) {
@@ -97,15 +101,17 @@ export function createDiscordEffects(parts: DiscordEffectDeps): SomeEffects<Keys
     "discord.punish": {
       preview: ({ action }) => `In Discord: ${action.replace("_", " ")}.`,
       isOptional: true,
-      apply(approval, { userId, action, guildIds: named, length }, earlier) {
+      async apply(approval, { userId, action, guildIds: named, length }, earlier) {
         const ours = presentGuilds();
         const guildIds = named.length === 0 ? ours : named.filter((id) => ours.includes(id));
         const none = "It names no server the bot is in.";
-        if (guildIds.length === 0) return orNothing([], none);
-        if (action !== "role_remove") return orNothing(punish(approval, action, { userId, guildIds, length }), none);
+        if (guildIds.length === 0) return await orNothing([], none);
+        if (action === "unban")
+          for (const guildId of guildIds) await endBansInTx(approval.tx, { userId, guildId, by: approval.request.reference });
+        if (action !== "role_remove") return await orNothing(punish(approval, action, { userId, guildIds, length }), none);
         const taken = new Set(earlier.flatMap(({ key, target }) => (key === "discord.roles_remove" ? [target?.id] : [])));
         const roles = rolesToTake(userId).filter(({ guildId, roleId }) => guildIds.includes(guildId) && !taken.has(roleId));
-        return orNothing(
+        return await orNothing(
           changeRoles(approval, userId, "discord.punish", "role_remove", roles),
           "They hold no further Discord role of the staff there.",
         );

@@ -171,11 +171,14 @@ interface Change {
   undo?: Delivered;
 }
 
+const keyOfEnd: EffectKey = "discord.ban_end";
+
 /** How an effect stands once its approval is taken back; null: as before. */
 async function undoneBy(undo: UndoOf, reversal: Reversal & Compensating, row: WorkflowEffect): Promise<Change | null> {
   if (isAmends(row)) return null;
   if (row.status === "pending" || row.status === "failed") return calledOff(row, reversal.tx.now);
-  if (row.status !== "done") return null;
+  // What a punishment's length ended is over, and is not begun again.
+  if (row.status !== "done" || keyOfEnd === row.key) return null;
   const amended = await takenBackOf(row, reversal);
   if (amended !== undefined) return amended;
   if (undo === undefined) return null;

@@ -9,6 +9,8 @@ import type {
   recommendedActions,
 } from "../../../kernel/vocabulary.ts";
 
+/** Punishments that are an action of the bot in Discord, or take one back. */
+export const discordPunishments = ["timeout", "kick", "ban", "untimeout", "unban"] as const;
 /** What a punishment is. */
 export const punishmentActions = [
   "note",
@@ -19,9 +21,12 @@ export const punishmentActions = [
   "demotion",
   "termination",
   "blacklist_referral",
+  ...discordPunishments,
 ] as const;
 /** What the bot does besides. */
 export const discordPenalties = ["none", "timeout", "role_remove", "kick", "ban"] as const;
+/** Everything the bot can do about somebody who is punished. */
+type DiscordMeasure = Exclude<OneOf<typeof discordPenalties>, "none"> | OneOf<typeof discordPunishments>;
 /** How staff are recruited away. */
 export const poachMethods = ["dm", "invite", "offer", "ad", "role_offer", "other"] as const;
 /** What is done about somebody while they are investigated. */
@@ -91,7 +96,8 @@ export interface EffectInputs {
   "case.open": CaseInput;
   "clearance.grant": OfPerson & { fromServerId: string; toServerId: string; validUntil: Date | null };
   "clearance.use": OfPerson;
-  "discord.punish": OfPerson & { action: Exclude<OneOf<typeof discordPenalties>, "none">; guildIds: readonly string[]; length: Length };
+  "discord.ban_end": { length: Length };
+  "discord.punish": OfPerson & { action: DiscordMeasure; guildIds: readonly string[]; length: Length };
   "discord.roles_add": OfPerson & { roleKey: string };
   /** Those of the staff role that stays are not taken. */
   "discord.roles_remove": OfPerson & { keptRoleKey: string | undefined };
@@ -108,7 +114,7 @@ export interface EffectInputs {
   "notice.owner": { serverId: string };
   "notice.subject": OfPerson & {
     action: OneOf<typeof punishmentActions>;
-    discordAction: OneOf<typeof discordPenalties>;
+    discordAction: DiscordMeasure | "none";
     /** Where the bot acts; everywhere when none is named. */
     guildIds: readonly string[];
     /** The staff role that a demotion leads to. */

@@ -2,6 +2,15 @@ import type { EffectInputs } from "./inputs.ts";
 
 type Punishment = EffectInputs["notice.subject"];
 
+/** Matters of the staff, and what takes a punishment back: the person is not written to. */
+export const unannounced = ["note", "blacklist_referral", "untimeout", "unban"] as const satisfies readonly Punishment["action"][];
+type UnannouncedPunishment = (typeof unannounced)[number];
+
+/** Whether the person is written to about it. */
+export function isAnnounced(action: Punishment["action"]): action is Exclude<Punishment["action"], UnannouncedPunishment> {
+  return !unannounced.some((one) => one === action);
+}
+
 /** What a message is about. */
 export interface Notice {
   reference: string;
@@ -11,9 +20,11 @@ export interface Notice {
   reason: string | null;
 }
 
+/** What the bot does to somebody who is punished. */
+export type AnnouncedMeasure = Exclude<Punishment["discordAction"], "none" | "untimeout" | "unban">;
+
 export interface PunishmentNotice extends Notice {
-  /** Of the others the person is not written to: they are the staff's own matter. */
-  action: Exclude<Punishment["action"], "note" | "blacklist_referral">;
+  action: Exclude<Punishment["action"], UnannouncedPunishment>;
   /** The name of the staff role that a demotion leads to. */
   role: string | undefined;
   points: number;
@@ -21,7 +32,7 @@ export interface PunishmentNotice extends Notice {
   length: number | null;
   until: Date | null;
   /** What the bot does besides. */
-  discord: { action: Exclude<Punishment["discordAction"], "none">; guildIds: readonly string[]; until: Date } | null;
+  discord: { action: AnnouncedMeasure; guildIds: readonly string[]; until: Date } | null;
   /** Null: it is over. */
   appealUntil: Date | null;
   /** Whether the person is on the staff and can still appeal by command. */

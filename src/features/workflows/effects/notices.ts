@@ -6,7 +6,7 @@ import type { StaffService } from "../../staff/staff.service.ts";
 import { guildOf } from "../requests/fields.ts";
 import { discordEffect } from "./discord-effect.ts";
 import type { EffectInputs } from "./inputs.ts";
-import type { Letter, Notice, NoticeTexts, PunishmentNotice } from "./notice-texts.ts";
+import { isAnnounced, type Letter, type Notice, type NoticeTexts, type PunishmentNotice } from "./notice-texts.ts";
 import type { Approval, Done, SomeEffects } from "./types.ts";
 import { penaltyEnd, untilOf } from "./words.ts";
 
@@ -28,7 +28,13 @@ const leavesAccess: ReadonlySet<Punishment["action"]> = new Set<Punishment["acti
 export function createNoticeEffects({ staff, access, guildState, notices }: NoticeEffectDeps): SomeEffects<NoticeKeys> {
   /** What the bot does in Discord for the same approval, unless the decision switched that off. */
   function penaltyOf({ tx, input }: Approval, { discordAction, guildIds, length }: Punishment): PunishmentNotice["discord"] {
-    if (discordAction === "none" || input.body.effects?.["discord.punish"] === false) return null;
+    if (
+      discordAction === "none" ||
+      discordAction === "untimeout" ||
+      discordAction === "unban" ||
+      input.body.effects?.["discord.punish"] === false
+    )
+      return null;
     const ours = guildState.guilds().flatMap(({ id, present }) => (present ? [id] : []));
     const named = guildIds.length === 0 ? ours : guildIds.filter((id) => ours.includes(id));
     return named.length === 0 ? null : { action: discordAction, guildIds: named, until: penaltyEnd(length, tx.now) };
@@ -39,15 +45,16 @@ export function createNoticeEffects({ staff, access, guildState, notices }: Noti
       preview: "The subject is told by message.",
       isOptional: true,
       apply(approval, input) {
-        const { action, userId, roleKey, points } = input;
-        if (action === "note" || action === "blacklist_referral")
-          return skipped("This is a matter of the staff: the subject is told nothing.");
+        const { action, userId, roleKey, points, guildIds } = input;
+        if (!isAnnounced(action)) return skipped("This is a matter of the staff: the subject is told nothing.");
         const { now } = approval.tx;
         const until = untilOf(input.length, approval.from);
         const appealUntil = appealEnd(input.appealUntil, now);
         const discord = penaltyOf(approval, input);
         const letter = notices.punishment({
           ...noticeOf(approval),
+          // Filed over HTTP it comes from no channel, but may be about one server alone.
+          guildId: guildOf(approval.request.origin) ?? (guildIds.length === 1 ? guildIds[0] : undefined),
           action,
           role: roleKey === undefined ? undefined : (staff.staffRoleOf(roleKey)?.name ?? roleKey),
           points,

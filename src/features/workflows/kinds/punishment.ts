@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { Duration, Snowflake, Timestamp, text } from "../../../kernel/fields.ts";
-import { discordPenalties, effect, punishmentActions, type Use } from "../effects/inputs.ts";
+import { discordPenalties, discordPunishments, effect, punishmentActions, type Use } from "../effects/inputs.ts";
 import { OptionalLength, Reason, ids } from "../requests/fields.ts";
 import { day, hour, kind, ofUser, snowflake, user } from "./kind.ts";
 
@@ -23,9 +23,25 @@ const PunishmentPayload = z
     message: "A demotion names the role it leads to.",
     params: { code: "required" },
   })
+  .refine((payload) => !isInDiscord(payload.action) || [payload.action, "none"].includes(payload.discord.action), {
+    path: ["discord", "action"],
+    message: "This punishment is an action in Discord by itself: leave the other one out.",
+    params: { code: "conflicting_fields" },
+  })
   .meta({ id: "PunishmentPayload" });
 
 type Punishment = z.output<typeof PunishmentPayload>;
+
+type DiscordPunishment = (typeof discordPunishments)[number];
+
+function isInDiscord(action: string): action is DiscordPunishment {
+  return discordPunishments.some((one) => one === action);
+}
+
+/** What the bot does in Discord: what the punishment is, or what it has besides. */
+function measureOf({ action, discord }: Punishment) {
+  return isInDiscord(action) ? action : discord.action;
+}
 
 /** What a punishment does besides its entry in a case. */
 const penalties: Readonly<Record<Punishment["action"], (payload: Punishment) => readonly Use[]>> = {
@@ -47,6 +63,11 @@ const penalties: Readonly<Record<Punishment["action"], (payload: Punishment) => 
     effect("callsign.hold", { userId }),
     effect("discord.roles_remove", { userId, keptRoleKey: undefined }),
   ],
+  timeout: () => [],
+  kick: () => [],
+  ban: () => [],
+  untimeout: () => [],
+  unban: () => [],
   blacklist_referral: ({ user_id: userId, reason }) => [effect("draft.blacklist", { userId, reason })],
 };
 
@@ -92,6 +113,7 @@ export const punishment = kind({
   title: ({ action }) => `Punishment: ${String(action).replaceAll("_", " ")}`,
   effects: (payload) => {
     const { user_id: userId, action, points, reason, duration: length, discord, appeal_until: appealUntil } = payload;
+    const measure = measureOf(payload);
     return [
       effect("case.append", { type: "punishment", subject: user(userId), text: reason, caseKey: payload.case_reference }),
       effect("case.action", { userId, action, points, reason, length }),
@@ -106,14 +128,13 @@ export const punishment = kind({
               length,
               appealUntil,
               roleKey: payload.demote_to,
-              discordAction: discord.action,
+              discordAction: measure,
               guildIds: discord.guild_ids,
             }),
           ]
         : []),
-      ...(discord.action === "none"
-        ? []
-        : [effect("discord.punish", { userId, action: discord.action, guildIds: discord.guild_ids, length })]),
+      ...(measure === "none" ? [] : [effect("discord.punish", { userId, action: measure, guildIds: discord.guild_ids, length })]),
+      ...(measure === "ban" ? [effect("discord.ban_end", { length })] : []),
     ];
   },
   example: { user_id: snowflake, action: "strike", points: 1, reason: "Ignored the second warning about insults." },

@@ -41,8 +41,13 @@ export interface ActDeps extends SideEffectDeps, Deps<"database" | "reach"> {
   access: Ranks;
 }
 
-export interface ActOptions {
+interface MoveOptions {
   ifMatch?: number | undefined;
+  /** The requester approves it in the transaction that files it: see {@link Decider}. */
+  isDirect?: boolean;
+}
+
+export interface ActOptions extends Pick<MoveOptions, "ifMatch"> {
   /** Show what would come of it, and write nothing. */
   isDryRun?: boolean | undefined;
 }
@@ -76,11 +81,13 @@ export function createActing(parts: ActDeps) {
   const { database, effects, access, reach } = parts;
   const applySideEffects = createSideEffects(parts);
 
-  async function prepare(tx: Tx, type: WorkflowKind, key: string, input: DecisionInput, ifMatch: number | undefined): Promise<Prepared> {
+  async function prepare(tx: Tx, type: WorkflowKind, key: string, input: DecisionInput, options: MoveOptions): Promise<Prepared> {
+    const { ifMatch, isDirect = false } = options;
     const { accounts } = await viewerOf(tx.db, reach, tx.call);
     const request = await openRequest(tx, { type, key, permission: permissionOf(input.action, type), accounts });
-    const decider = deciderOf(tx.call, accounts);
-    if (decider === null) throw new ProblemError("acting_user_required");
+    const person = deciderOf(tx.call, accounts);
+    if (person === null) throw new ProblemError("acting_user_required");
+    const decider = { ...person, isDirect };
     const policy = await policyOf(tx.db, type);
     const { payload } = input.body;
     const found = await contextOf(tx.db, access, decider, request);
@@ -129,8 +136,8 @@ export function createActing(parts: ActDeps) {
   }
 
   /** Move a request, or say why not. */
-  async function move(tx: Tx, type: WorkflowKind, key: string, input: DecisionInput, ifMatch: number | undefined): Promise<DecisionAnswer> {
-    const prepared = await prepare(tx, type, key, input, ifMatch);
+  async function move(tx: Tx, type: WorkflowKind, key: string, input: DecisionInput, options: MoveOptions): Promise<DecisionAnswer> {
+    const prepared = await prepare(tx, type, key, input, options);
     const { request, state, attempt, context } = prepared;
     const result = transition(state, attempt, context);
     if (!result.ok) throw refusal(result, { action: input.action, request, state });
@@ -154,14 +161,15 @@ export function createActing(parts: ActDeps) {
       amended,
       redescribed,
       isWaiving,
+      isDirect: options.isDirect === true,
     });
     const approvalsRequired = amended === undefined ? state.approvalsRequired : approvalsFor(type, policy, amended);
     return answerOf({ ...request, effects: done, revision: request.revision + 1 }, { ...state, approvalsRequired }, result, {});
   }
 
   /** What would come of a move: its effects as they would be done, or everything in the way. */
-  async function tryOut(tx: Tx, type: WorkflowKind, key: string, input: DecisionInput, ifMatch: number | undefined): Promise<never> {
-    const prepared = await prepare(tx, type, key, input, ifMatch);
+  async function tryOut(tx: Tx, type: WorkflowKind, key: string, input: DecisionInput, options: MoveOptions): Promise<never> {
+    const prepared = await prepare(tx, type, key, input, options);
     const { request, state, attempt, context } = prepared;
     const result = transition(state, attempt, context);
     const plan = effects.preview(kinds[type], jsonObject(request.payload)).map(plannedEffect);
@@ -182,7 +190,7 @@ export function createActing(parts: ActDeps) {
       const answer = answerOf({ ...request, effects: [] }, state, result, { ...(result.isReplay && { replayed: true }) });
       throw new DryRunEnd({ ...answer, effects: planned, dry_run: true, blockers: blockers.map(presentBlocker) });
     }
-    throw new DryRunEnd({ ...(await move(tx, type, key, input, ifMatch)), dry_run: true, blockers: [] });
+    throw new DryRunEnd({ ...(await move(tx, type, key, input, options)), dry_run: true, blockers: [] });
   }
 
   /** As `act`, before what the caller may not see is left out, and of an action that is understood. */
@@ -198,7 +206,7 @@ export function createActing(parts: ActDeps) {
     if (input.body.payload !== undefined) requireKnownFields(kinds[type], input.body.payload);
     try {
       const work = isDryRun ? tryOut : move;
-      return await database.write(isDryRun ? { ...call, idempotency: null } : call, (tx) => work(tx, type, key, input, ifMatch));
+      return await database.write(isDryRun ? { ...call, idempotency: null } : call, (tx) => work(tx, type, key, input, { ifMatch }));
     } catch (error) {
       if (error instanceof DryRunEnd) return error.answer;
       throw error;
@@ -207,6 +215,14 @@ export function createActing(parts: ActDeps) {
 
   return {
     decide,
+
+    /**
+     * Approve a request for its requester, in the transaction that files it. The caller has found that a server's policy lets them; the
+     * rules about subjects, linked accounts, ranks and the number of approvals hold as for everybody.
+     * @throws ProblemError as `act`
+     */
+    approveInTx: (tx: Tx, type: WorkflowKind, id: string, reason: string): Promise<DecisionAnswer> =>
+      move(tx, type, id, understandDecision(kinds[type], { decision: "approve", reason }), { isDirect: true }),
 
     /**
      * Do something to a request: every action of the table of moves. The same by the same person again answers as before, with

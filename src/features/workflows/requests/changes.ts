@@ -28,7 +28,12 @@ export interface Move {
   amended?: Record<string, unknown> | undefined;
   /** What an amendment changes besides the payload. */
   redescribed?: Redescribed | undefined;
+  /** Whether its requester approves it, as a server's policy lets them. */
+  isDirect?: boolean;
 }
+
+/** How long somebody else should look at what one person decided alone. */
+const lookSeconds = 7 * 86_400;
 
 export const noHold = { holdBy: null, holdAt: null, holdReason: null, holdReference: null };
 export const noEscalation = { escalatedBy: null, escalatedAt: null, escalationReason: null };
@@ -120,10 +125,18 @@ export function changesOf(move: Move): RequestChanges {
     ...(decision !== null && { decision: json(decision) }),
     ...((next.status === "approved" || next.status === "denied") && request.decidedAt === null && { decidedAt: tx.now }),
     ...(next.status === "reversed" && { reversedAt: tx.now }),
+    ...(move.isDirect === true && { isDirect: true, lookDueAt: addSeconds(tx.now, lookSeconds) }),
+    // Whoever takes it back has looked at it.
+    ...(next.status === "reversed" && request.lookDueAt !== null && looked(tx, actorId)),
     ...writes[move.input.action]?.(move),
   };
   const changed = { ...request, ...changes } as Request;
   return { ...changes, ...placesOf(changed), remindAt: remindAtOf(changed) };
+}
+
+/** Somebody else has looked at what one person decided alone. */
+export function looked({ now }: Pick<Tx, "now">, actorId: string) {
+  return { lookDueAt: null, lookedAt: now, lookedBy: actorId };
 }
 
 /** JSON columns are emptied in the database's own way. */

@@ -5,7 +5,7 @@ import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 import { findTarget, type AppealTarget } from "../effects/appeal-target.ts";
 import type { Context } from "../state/transition.ts";
 import { kinds } from "../kinds/kinds.ts";
-import { subjectsOf, type Request } from "./workflows.policy.ts";
+import { decidePermission, subjectsOf, type Request } from "./workflows.policy.ts";
 
 /** How staff stand towards each other, known without I/O. */
 export interface Ranks {
@@ -26,6 +26,8 @@ export interface Decider {
    * ways: looking from here finds the accounts of the requester and of the subjects, too.
    */
   accounts: readonly string[];
+  /** A server's policy lets its requester approve the request: having filed it makes nobody partial then, and the right comes with the policy. */
+  isDirect?: boolean;
 }
 
 /** How a person stands towards a request they want to decide. */
@@ -40,23 +42,30 @@ export async function contextsOf(db: Reader, access: Ranks, decider: Decider, re
 }
 
 function contextWith(access: Ranks, decider: Decider, request: Request, targetsByName: ReadonlyMap<string, AppealTarget>): Context {
-  const { call, actorId, accounts } = decider;
+  const { call, actorId, accounts, isDirect = false } = decider;
   const users = subjectsOf(request)
     .filter(({ kind }) => kind === "user")
     .map(({ id }) => id);
-  const kind = kinds[request.type as WorkflowKind];
+  const type = request.type as WorkflowKind;
+  const kind = kinds[type];
   const payload = jsonObject(request.payload);
   const [named, concerned] = [kind.conflicts?.(payload) ?? [], kind.concerned?.(payload) ?? []];
   const targets = targetNames(request).flatMap((name) => targetsByName.get(name) ?? []);
   const about = [...users, ...concerned, ...targets.flatMap((target) => target.users)];
   const joined = request.subjects.filter(({ kind }) => kind === "joined").map(({ subjectId }) => subjectId);
-  const partial = new Set([request.requesterId, ...joined, ...about, ...named, ...targets.flatMap(({ deciders }) => deciders)]);
+  const partial = new Set([
+    ...(isDirect ? [] : [request.requesterId]),
+    ...joined,
+    ...about,
+    ...named,
+    ...targets.flatMap(({ deciders }) => deciders),
+  ]);
   return {
     actorId,
     isRequester: request.requesterId === actorId,
     isConflicted: [actorId, ...accounts].some((id) => partial.has(id)),
     isOutranked: !decider.isOwner && about.some((id) => isAtOrAbove(access, id, decider.rank)),
-    can: (permission) => can(call, permission),
+    can: (permission) => (isDirect && permission === decidePermission(type)) || can(call, permission),
   };
 }
 

@@ -36,7 +36,7 @@ export interface CreateDeps extends Deps<"database" | "audit" | "events" | "reac
 }
 
 /** Files a request inside another transaction of this feature. The caller has checked the right to, and redacts what leaves. */
-export type FileInTx = (tx: Tx, type: WorkflowKind, intake: Intake) => Promise<CreationAnswer>;
+export type FileInTx = (tx: Tx, type: WorkflowKind, intake: Intake, options?: { isDirect?: boolean }) => Promise<CreationAnswer>;
 
 export function createFiling(parts: CreateDeps) {
   const { database, audit, events, effects, checks, grants, reach, filing, referencePrefix } = parts;
@@ -56,23 +56,29 @@ export function createFiling(parts: CreateDeps) {
   }
 
   /**
-   * File a request inside another transaction of this feature, which takes no lock afterwards. The caller has checked the right to, and
-   * redacts what leaves.
+   * File a request inside another transaction of this feature, which takes no lock afterwards unless it is `isDirect`. The caller has checked
+   * the right to, and redacts what leaves.
+   * @param options.isDirect its requester approves it in the same transaction
    * @throws ProblemError duplicate_open, cooldown, rate_limited
    */
-  async function fileInTx(tx: Tx, type: WorkflowKind, intake: Intake): Promise<CreationAnswer> {
+  async function fileInTx(
+    tx: Tx,
+    type: WorkflowKind,
+    intake: Intake,
+    { isDirect = false }: { isDirect?: boolean } = {},
+  ): Promise<CreationAnswer> {
     const kind = kinds[type];
     const policy = await policyOf(tx.db, type);
     const subjects = subjectRows(kind, intake.payload);
     const isJoining = intake.common.on_duplicate === "join";
     const { accounts } = await viewerOf(tx.db, reach, tx.call);
-    const asked = { type, accounts, coolDownSeconds: policy.cool_down_seconds, isJoining, subjects, limits: filing };
+    const asked = { type, accounts, coolDownSeconds: policy.cool_down_seconds, isJoining, isDirect, subjects, limits: filing };
     const { duplicates, joined } = await checkFiling(tx, asked);
     if (joined !== undefined) return await join(tx, joined, intake);
     const open = referencePrefix ?? policy.prefix;
     const prefix = isRestricted(subjects) ? confidentialPrefix(open) : open;
     const checked = kind.isChecked === true ? await checks.of(tx.db, String(intake.payload["user_id"]), tx.now) : null;
-    const number = await nextNumber(tx, `workflow:${prefix}`, { isLast: true });
+    const number = await nextNumber(tx, `workflow:${prefix}`, { isLast: !isDirect });
     const reference = `${prefix}-REQ-${number.toString().padStart(6, "0")}`;
     const row = rowOf(tx, type, intake, { reference, policy, name: requesterName(parts.guildState, tx.call) });
     tx.insert([

@@ -20,6 +20,8 @@ interface Filing {
   coolDownSeconds: number;
   /** Whether the same request, when it is open already, is joined rather than refused. */
   isJoining: boolean;
+  /** Whether it is approved at once: what is open or was denied about the same does not keep it off then. */
+  isDirect: boolean;
   subjects: readonly { kind: string; subjectId: string }[];
   /** The caller's further accounts. */
   accounts: readonly string[];
@@ -54,9 +56,9 @@ export async function checkFiling(tx: Tx, filing: Filing): Promise<Checked> {
 
   const duplicate = open.find((request) => isSame(request) && mayKnow(viewer, request));
   if (duplicate !== undefined && filing.isJoining) return { duplicates: [], joined: duplicate };
-  if (duplicate !== undefined) throw new ProblemError("duplicate_open", { extra: { reference: duplicate.reference } });
+  if (duplicate !== undefined && !filing.isDirect) throw new ProblemError("duplicate_open", { extra: { reference: duplicate.reference } });
   const denied = neighbours.find((request) => request.status === "denied" && isSame(request) && mayKnow(viewer, request));
-  if (denied?.decidedAt) throw coolDown(denied.decidedAt, filing.coolDownSeconds, tx.now);
+  if (denied?.decidedAt && !filing.isDirect) throw coolDown(denied.decidedAt, filing.coolDownSeconds, tx.now);
   if (requester !== undefined) await checkRequester(tx, requester, filing.limits, open);
   const duplicates = open.filter((request) => mayKnow(viewer, request)).slice(0, maxDuplicatesShown);
   return { duplicates: duplicates.map(({ reference, type, status }) => ({ reference, type, status })) };

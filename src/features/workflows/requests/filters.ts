@@ -24,6 +24,10 @@ type Bound = "created_from" | "created_to";
 /** What each filter asks of a request; those whose index finds few come first. */
 const filtersByName: { readonly [Name in Exclude<keyof WorkflowFilters, "sort" | Bound>]-?: Filter<Name> } = {
   external_id: (externalId) => ({ where: { externalId }, ids: idsOf("WorkflowRequest", { externalId: [externalId] }) }),
+  review_later: (asked, { now }) =>
+    asked === "true"
+      ? { where: { lookDueAt: { gt: now } }, ids: idsOf("WorkflowRequest", { lookDueAt: { gt: now } }) }
+      : { where: { OR: [{ lookDueAt: null }, { lookDueAt: { lte: now } }] } },
   subject: (subject) => aboutCondition(subject),
   requester: (requester, { call }) => (requester === call.actor?.id ? ownCondition(requester) : equal("requesterId", requester)),
   assignee: (assignee) => equal("assigneeId", assignee === "none" ? null : assignee),

@@ -55,6 +55,8 @@ export function presentRequest(call: Call, request: Request, surroundings: Surro
     ...(request.checks !== null && { checks: checksOf(request.checks) }),
     approvals: approvalsView(request, state, surroundings),
     decision: decisionView(request.decision as WorkflowDecision | null),
+    direct: request.isDirect,
+    look: request.isDirect ? { due_at: isoOrNull(request.lookDueAt), at: isoOrNull(request.lookedAt), by: request.lookedBy } : null,
     effects: request.effects.map(presentEffect),
     ...clocksView(request, now),
     links: request.links as WorkflowView["links"],

@@ -144,6 +144,7 @@ export function createSideEffects({ audit, events, effects, reach, matches, noti
           have: approversOf(result.next).length,
           required: request.approvalsRequired + result.next.tier,
         }),
+        ...(move.isDirect === true && { direct: true }),
         ...(result.next.assigneeId !== request.assigneeId && { assignee: result.next.assigneeId }),
         ...(result.next.payloadRevision !== request.payloadRevision && { payload_revision: result.next.payloadRevision }),
         ...(changed.length > 0 && { changed }),

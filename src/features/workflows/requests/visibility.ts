@@ -58,6 +58,8 @@ const requestFields: Omit<FieldClasses<WorkflowView>, "payload"> = {
     ruling: "public",
     reversal: { by: "public", at: "public", reason_public: "public", reason_internal: "decider", break_glass: "public" },
   },
+  direct: "public",
+  look: "public",
   effects: effectFields,
   timers: "public",
   sla: "public",

@@ -119,6 +119,7 @@ export const ListWorkflowsQuery = z
     urgent: flag,
     held: flag,
     escalated: flag.meta({ description: "On a higher tier" }),
+    review_later: flag.meta({ description: "Decided by one person alone, and not looked at by somebody else yet" }),
     external_id: z.string().trim().min(1).max(200).optional().meta({ description: "The client's own id of the request, as a whole" }),
     created_from: Timestamp.optional().meta({ description: "Not filed before this time" }),
     created_to: Timestamp.optional().meta({ description: "Filed before this time" }),
@@ -207,6 +208,11 @@ export const WorkflowView = z
       votes: z.array(VoteView).meta({ description: "Where votes are blind, only your own until you have voted" }),
     }),
     decision: WorkflowDecision.nullable(),
+    direct: z.boolean().meta({ description: "Decided by its own requester in one step, as the server lets them" }),
+    look: z
+      .object({ due_at: Timestamp.nullable(), at: Timestamp.nullable(), by: z.string().nullable() })
+      .nullable()
+      .meta({ description: "Of a direct one: until when somebody else should look at it, and who did" }),
     effects: z.array(EffectView),
     timers: z.object({
       due_first_touch_at: Timestamp.nullable(),

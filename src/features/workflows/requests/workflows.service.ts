@@ -8,6 +8,7 @@ import type { MatchesService } from "../../intelligence/matches/matches.service.
 import type { LinkReach } from "../../links/reach.ts";
 import type { GrantsService } from "../../authorization/grants/grants.service.ts";
 import type { EvidenceService } from "../../evidence/evidence.service.ts";
+import { createDirect, type DirectDeps } from "../direct/direct.service.ts";
 import { createBulk } from "../bulk/bulk.service.ts";
 import { createComments } from "../comments/comments.service.ts";
 import { createEffectTable, type EffectRooms } from "../effects/table.ts";
@@ -39,7 +40,7 @@ interface OwnDeps extends Deps<"database" | "events" | "guildState" | "cursors">
   audit: Pick<AuditService, "record" | "noteDenied">;
   evidence: Pick<EvidenceService, "moveInTx">;
   grants: GrantsService;
-  access: Staff;
+  access: Staff & DirectDeps["access"];
   /** Who belongs together: linked accounts share a conflict of interest. */
   reach: LinkReach;
   matches: Pick<MatchesService, "recomputeUser">;
@@ -70,7 +71,7 @@ export function createWorkflowsService(parts: WorkflowsDeps) {
     filing,
     referencePrefix,
   });
-  const { act, decide } = createActing({
+  const { act, decide, approveInTx } = createActing({
     database,
     audit,
     events,
@@ -85,6 +86,7 @@ export function createWorkflowsService(parts: WorkflowsDeps) {
   const beside = {
     policies: createPolicies({ database, audit, access, cursors, referencePrefix }),
     stats: createStats({ database, reach, clock }),
+    direct: createDirect({ database, audit, events, guildState, access, reach, fileInTx, approveInTx }),
     types: createTypes({ database, effects, referencePrefix }),
   };
 

@@ -1,0 +1,204 @@
+import type {
+  CommandInput,
+  Entry,
+  FieldSpec,
+  MenuSpec,
+  OptionSpec,
+  PressSpec,
+  Reply,
+  SourceSpec,
+  TimeSpec,
+  Wording,
+} from "../../../commands/entry.ts";
+import { durationIn, picked, textIn } from "../../../commands/input.ts";
+import { lengthText } from "../../../commands/length-text.ts";
+import { pressButton, rowOf } from "../../../commands/press.ts";
+import { readView } from "../../../commands/records.ts";
+import { cut, enumLabel } from "../../../commands/show.ts";
+import { choiceLimit, holds } from "../../../commands/sources.ts";
+import type { Verbs } from "../../../commands/verbs.ts";
+import { escapeText } from "../../../discord/replies.ts";
+import { sentenceText } from "../../../discord/sentence.ts";
+import type { Call } from "../../../kernel/call.ts";
+import { parseDuration } from "../../../kernel/fields.ts";
+import { effectLines, locateRequest, addressOf } from "../commands/replies.ts";
+import { opensRequest, requestLine } from "../commands/review.ts";
+import { linesOf } from "../commands/moves.ts";
+import type { WorkflowView } from "../requests/workflows.schema.ts";
+import {
+  actionSpecs,
+  directActions,
+  type DirectAction,
+  type ModerationAnswer,
+  type ReasonTemplate,
+  type ReasonsView,
+} from "./direct.schema.ts";
+import type { LookAnswer } from "./looking.schema.ts";
+
+const operation = "moderate";
+const user: OptionSpec = { name: "user", kind: "user", required: true };
+const reason: OptionSpec = { name: "reason", kind: "text", required: true, completes: "reason-template", max: 1000 };
+const points: OptionSpec = { name: "points", kind: "integer" };
+const silent: OptionSpec = { name: "notify-subject", kind: "boolean" };
+
+/** The lengths that are offered before anything is typed. */
+const usual: NonNullable<TimeSpec["usual"]> = [
+  ["hour", 1],
+  ["hour", 12],
+  ["day", 1],
+  ["day", 7],
+  ["day", 28],
+];
+const maxTimeout = 28 * 86_400;
+const isTimeout = (value: string): boolean => (parseDuration(value) ?? Infinity) <= maxTimeout;
+const durations: Readonly<Record<"needed" | "optional", OptionSpec>> = {
+  needed: { name: "duration", kind: "text", required: true, max: 40, time: { kind: "length", usual, accepts: isTimeout } },
+  optional: { name: "duration", kind: "text", max: 40, time: { kind: "length", canBePermanent: true, usual } },
+};
+
+/** The command of each action. */
+const commandOf: Readonly<Record<DirectAction, string>> = {
+  warning: "warn",
+  note: "note",
+  timeout: "timeout",
+  kick: "kick",
+  ban: "ban",
+  untimeout: "untimeout",
+  unban: "unban",
+};
+
+/** What the route is sent: the server and the channel are those of the command. */
+function inputOf(action: string, given: CommandInput, { guildId = "" }: Call) {
+  const evidence = linesOf(textIn(given, "evidence"));
+  const body = {
+    action,
+    user_id: textIn(given, "user"),
+    ...picked(given, "reason", "points", "notify-subject"),
+    ...durationIn(given),
+    ...(evidence.length > 0 && { evidence }),
+    channel_id: given.channel,
+  };
+  return { params: { guild_id: guildId }, body };
+}
+
+function moderationEntry(action: DirectAction): Entry {
+  const { length, hasPoints = false, isAnnounced = false } = actionSpecs[action];
+  return {
+    command: commandOf[action],
+    path: "",
+    operation,
+    options: [
+      user,
+      ...(length === "needed" ? [durations.needed] : []),
+      reason,
+      ...(length === "optional" ? [durations.optional] : []),
+      ...(hasPoints ? [points] : []),
+      ...(isAnnounced ? [silent] : []),
+    ],
+    input: (given, call) => inputOf(action, given, call),
+    show: (answer: ModerationAnswer, wording) => outcomeReply(action, answer, wording),
+  };
+}
+
+/** What was done to whom and for how long, or why it waits and whom to ask; with a button to the request. */
+function outcomeReply(action: DirectAction, answer: ModerationAnswer, { t, given }: Wording): Reply {
+  const { reference, waits, deciders, effects } = answer;
+  const { duration } = durationIn(given);
+  const filled = { user: `<@${textIn(given, "user") ?? ""}>`, reference: escapeText(reference) };
+  const lasts = typeof duration === "string" ? t("direct lasts", { length: lengthText(parseDuration(duration) ?? 0, t) }) : "";
+  const people = deciders.map((id) => `<@${id}>`).join(", ");
+  const lines =
+    waits === null
+      ? [t(`direct done ${action}`, { ...filled, lasts }), ...effectLines(effects, t)]
+      : [
+          t("direct filed", { ...filled, action: enumLabel(action, t) }),
+          sentenceText(waits.detail, t),
+          people === "" ? t("direct ask nobody") : t("direct ask", { people }),
+        ];
+  const show = pressButton(opensRequest.press, { reference }, t("button show"));
+  return { content: cut(lines.join("\n"), 1900), components: [rowOf(show)] };
+}
+
+const lookPress: PressSpec = { name: "wl", carries: [{ name: "reference", kind: "text" }] };
+const buttonsInRow = 5;
+
+/** The buttons under a page of what somebody else should look at. */
+function lookRows(views: readonly WorkflowView[], { t }: Wording) {
+  const buttons = views.map(({ reference }) => pressButton(lookPress, { reference }, t("button looked", { reference }), "good"));
+  const rows = Array.from({ length: Math.ceil(buttons.length / buttonsInRow) }, (_, row) =>
+    rowOf(...buttons.slice(row * buttonsInRow, (row + 1) * buttonsInRow)),
+  );
+  return rows;
+}
+
+const later: readonly Entry[] = [
+  {
+    command: "review",
+    path: "later list",
+    operation: "listWorkflows",
+    input: () => ({ query: { review_later: "true", sort: "created_at" } }),
+    line: requestLine,
+    lines: 5,
+    rows: lookRows,
+    picks: [opensRequest],
+  },
+  {
+    command: "review",
+    path: "later looked",
+    operation: "lookAtWorkflow",
+    options: [{ name: "reference", kind: "text", required: true, completes: "review-later", max: 64 }],
+    locate: locateRequest,
+    input: (given) => ({ params: addressOf(given) }),
+    show: ({ reference, replayed }: LookAnswer, { t }) => ({
+      content: t(replayed === true ? "direct looked before" : "direct looked", { reference: escapeText(reference) }),
+    }),
+    press: lookPress,
+  },
+];
+
+/** Moderation in one step, and what somebody else has to look at afterwards. */
+export const directEntries: readonly Entry[] = [...directActions.map(moderationEntry), ...later];
+
+const form: readonly FieldSpec[] = [
+  { name: "action", kind: "choice", required: true, choices: directActions },
+  { name: "duration", kind: "line", max: 40, time: durations.optional.time ?? { kind: "length" } },
+  { name: "reason", kind: "paragraph", required: true, max: 1000 },
+  { name: "evidence", kind: "paragraph", max: 4000 },
+];
+
+/** What the menu on a person leads to: the same actions, picked in a form. */
+export const directMenuEntries: readonly Entry[] = [
+  {
+    command: "menu",
+    path: "moderate",
+    operation,
+    options: [],
+    form,
+    input: (given, call) => inputOf(textIn(given, "action") ?? "", given, call),
+    show: (answer: ModerationAnswer, wording) => outcomeReply(textIn(wording.given, "action") as DirectAction, answer, wording),
+  },
+];
+
+export const directMenus: readonly MenuSpec[] = [
+  { name: "Moderate", kind: "user", entry: "menu moderate", values: ({ user: id = "" }) => ({ user: id }) },
+];
+
+export const directSources: Readonly<Record<string, SourceSpec>> = {
+  "reason-template": {
+    operation: "getReasonTemplates",
+    input: () => ({}),
+    read: async (_given, call, verbs) => await templatesHere(call, verbs),
+    choice: ({ name, text }: ReasonTemplate) => ({ name: cut(`${name} · ${text}`, 100), value: name }),
+    keeps: ({ name, text }: ReasonTemplate, typed) => holds(typed.trim(), name, text),
+  },
+  "review-later": {
+    operation: "listWorkflows",
+    input: () => ({ query: { review_later: "true", limit: choiceLimit } }),
+    choice: ({ reference }: WorkflowView) => ({ name: reference, value: reference }),
+    keeps: ({ reference }: WorkflowView, typed) => holds(typed.trim(), reference),
+  },
+};
+
+async function templatesHere(call: Call, verbs: Verbs): Promise<readonly ReasonTemplate[]> {
+  return (await readView<ReasonsView>(verbs, "getReasonTemplates", call, { params: { guild_id: call.guildId ?? "" } })).reasons;
+}

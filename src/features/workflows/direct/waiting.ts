@@ -1,0 +1,52 @@
+import type { Call } from "../../../kernel/call.ts";
+import { parseDuration } from "../../../kernel/fields.ts";
+import { levelOrder, type Level } from "../../../kernel/permissions.ts";
+import type { Length } from "../effects/inputs.ts";
+import { directPolicy } from "./direct.policy.ts";
+import type { DirectRule, WaitReason } from "./direct.schema.ts";
+
+/** Everything that decides whether one person may decide alone. */
+export interface Facts {
+  call: Call;
+  /** The rule of the server for the action; null: nobody does it alone there. */
+  rule: DirectRule | null;
+  /** The level of whoever acts. */
+  level: Level;
+  length: Length;
+  /** How many approvals the request needs. */
+  approvals: number;
+  /** Whether an entry of their own or of their role takes the right to decide away. */
+  isDenied: boolean;
+  /** Whether the person is of the actor's rank or above. */
+  isOutranked: boolean;
+  /** Whether the person is the actor, by any account. */
+  isConflicted: boolean;
+}
+
+interface Wait {
+  code: WaitReason;
+  detail: string;
+}
+
+/** Why an action waits for somebody else; null: it is done at once. The first reason that applies is told. */
+export function waitOf(facts: Facts): Wait | null {
+  const { call, rule, level, length, approvals } = facts;
+  if (rule === null) return { code: "not_set_up", detail: "Nobody does this alone in this server." };
+  if (call.client?.allows(directPolicy.decide) === false) return { code: "key", detail: "The API key does not decide about punishments." };
+  if (facts.isDenied) return { code: "denied", detail: "You may not decide about punishments." };
+  if (levelOrder[level] < levelOrder[rule.level])
+    return { code: "level", detail: `In this server it takes the level ${rule.level} to do this alone.` };
+  if (facts.isConflicted) return { code: "conflict", detail: "Nobody decides about themselves or an account linked to theirs." };
+  if (facts.isOutranked) return { code: "rank", detail: "The person is staff of your own rank or above." };
+  if (isLonger(length, rule.max))
+    return { code: "length", detail: `In this server nobody does this alone for longer than ${rule.max ?? ""}.` };
+  if (approvals > 1) return { code: "approvals", detail: `This needs ${approvals.toString()} approvals of others.` };
+  return null;
+}
+
+/** @param max nothing is too long without it */
+function isLonger(length: Length, max: string | undefined): boolean {
+  if (max === undefined) return false;
+  const seconds = typeof length === "string" ? parseDuration(length) : undefined;
+  return (seconds ?? Infinity) > (parseDuration(max) ?? Infinity);
+}
