@@ -1,13 +1,14 @@
 import type { CommandSet, Entry, FieldSpec, CommandInput, OptionSpec, PickSpec, Wording } from "../../commands/entry.ts";
 import { numbered, within } from "../../commands/sources.ts";
 import { pieceName } from "../../commands/gallery.ts";
-import { personPresses } from "../../commands/press.ts";
+import { nativePresses, personPresses } from "../../commands/press.ts";
 import { timelineKinds } from "../../kernel/vocabulary.ts";
 import type { ActionView } from "./actions/actions.schema.ts";
 import type { NoteView } from "./notes/notes.schema.ts";
 import type { TemplateView } from "./templates/templates.ts";
 import { strikeEntries, actionEntries, noteEntries, templateEntries } from "./commands/parts.ts";
 import { evidenceEntry, evidenceMenu } from "./commands/evidence-menu.ts";
+import { nativeCaseEntry } from "./commands/native-case.ts";
 import { outcomes } from "./outcomes.ts";
 import type { CaseView } from "./cases.schema.ts";
 import type { CaseTimelineEntryView } from "./timeline.ts";
@@ -37,6 +38,14 @@ const opensCase: PickSpec = {
   press: caseShowPress,
   placeholder: "case pick",
   of: (view: CaseView, { t }) => ({ value: view.number, label: `${view.number} ${t(`! ${view.title}`)}` }),
+};
+
+/** Of a person's timeline: what others did in Discord leads on. */
+const opensNativeAction: PickSpec = {
+  press: nativePresses.show,
+  placeholder: "case pick-by-hand",
+  of: ({ kind, record_id: id, at: then, event }: { kind: string; record_id?: string; at: string; event: string }, { t }) =>
+    kind === "native_action" && id !== undefined ? { value: id, label: `${then.slice(0, 10)} · ${t(`= ${event}`)}` } : undefined,
 };
 
 const at = (given: CommandInput) => ({ id: textIn(given, "case") ?? "" });
@@ -277,6 +286,7 @@ const caseEntries: readonly Entry[] = [
       ]
         .filter(Boolean)
         .join(" · "),
+    picks: [opensNativeAction],
     press: { name: personPresses.timeline.name, carries: [...personPresses.timeline.carries, timelineKind] },
   },
 ];
@@ -285,7 +295,7 @@ const caseEntries: readonly Entry[] = [
 export const caseCommands: CommandSet = {
   entries: [...caseEntries, ...strikeEntries],
   menus: [{ name: "Case timeline", kind: "user", entry: "case timeline", values: ({ user = "" }) => ({ user }) }, evidenceMenu],
-  menuEntries: [evidenceEntry],
+  menuEntries: [evidenceEntry, nativeCaseEntry],
   sources: {
     case: numbered(
       "listCases",
