@@ -58,7 +58,9 @@ interface RunnerDeps {
 
 /** The commands of the table, doing what they say through the verbs of the HTTP routes. */
 export function createCommandRunner({ table, verbs, kept, clock, publicUrl, operator, commandIds }: RunnerDeps): CommandRunner {
-  const { entries, entryOf, menus, sources } = table;
+  const { entries, menuEntries, entryOf, menus, sources } = table;
+  /** Buttons and menus of answers lead to entries that no command has, too. */
+  const pressable = [...entries, ...menuEntries].filter(({ press }) => press !== undefined);
   const checks: CheckDeps = { verbs, sources, clock };
   const lists = createLists({ entryOf, verbs, kept, wordingOf });
   const offers = createFormOffers(table, kept);
@@ -245,13 +247,13 @@ export function createCommandRunner({ table, verbs, kept, clock, publicUrl, oper
     },
     {
       name: "do",
-      updates: ([name]) => entries.some(({ press }) => press?.name === name && press?.replaces === true),
+      updates: ([name]) => pressable.some(({ press }) => press?.name === name && press?.replaces === true),
       opens(args, interaction, call) {
-        const found = pressed(entries, args, pickedIn(interaction));
+        const found = pressed(pressable, args, pickedIn(interaction));
         return found && opens(askedFor(found.entry, found.given, interaction.user.id), interaction.locale, call);
       },
       run(args, call, interaction) {
-        const found = pressed(entries, args, pickedIn(interaction));
+        const found = pressed(pressable, args, pickedIn(interaction));
         if (found === undefined)
           throw new ProblemError("invalid_transition", { detail: "This is not known any more. Give the command again." });
         return start(askedFor(found.entry, found.given, interaction.user.id), call, interaction.locale);

@@ -119,6 +119,11 @@ export async function records(stage: Stage): Promise<void> {
   await say(sam, "intel server agreements", { server: "80351110224678912" });
   await say(sam, "intel server incidents", { server: "80351110224678912" });
   await say(vera, "intel servers", { user: rogue });
+  const raider = world.member("raider");
+  guild.ban(raider, { by: mona, reason: why });
+  await settled(world);
+  await say(sam, "intel by-hand", { user: raider });
+  await say(vera, "intel by-hand", { user: raider });
 
   begin("audit");
   await say(olivia, "audit search", { user: rogue });
