@@ -116,17 +116,29 @@ export function createCommandRunner({ table, verbs, kept, clock, publicUrl, oper
     return entry.show === undefined ? showView(view, wording.t) : await entry.show(view as never, wording, verbs);
   });
 
+  /** What was given, with what else the verb needs, looked up. */
+  async function completed(typed: PendingInteraction, call: Call): Promise<PendingInteraction> {
+    const entry = entryOf(typed.entry);
+    const given = withTimes(entry, typed.given, clock.now());
+    const located = (await entry.locate?.(given, call, verbs)) ?? {};
+    return { ...typed, given: { ...given, values: { ...given.values, ...located } } };
+  }
+
+  /** A form that is filled in with what was looked up is offered. */
+  const offerFilled: Step<Reply> = naming(async (typed, call, language) => {
+    const entry = entryOf(typed.entry);
+    const whole = await completed(typed, call);
+    const filled = (await entry.fills?.(whole.given, call, verbs)) ?? {};
+    return fillReply(entry, kept, whole, filled, translator(language));
+  });
+
   /** What was given is complete: what else is needed is looked up, and it is asked about first where it could do harm. */
   const begin: Step<Reply> = naming(async (typed, call, language) => {
     const entry = entryOf(typed.entry);
-    const asked = { ...typed, given: withTimes(entry, typed.given, clock.now()) };
-    const { locate, asks, fills, form = [] } = entry;
-    const located = locate === undefined ? {} : await locate(asked.given, call, verbs);
-    const whole = { ...asked, given: { ...asked.given, values: { ...asked.given.values, ...located } } };
+    const { asks } = entry;
+    const whole = await completed(typed, call);
     const complete = { ...whole, typed: typed.given };
     const t = translator(language);
-    if (fills !== undefined && form.some(({ name }) => whole.given.values[name] === undefined))
-      return fillReply(entry, kept, whole, await fills(whole.given, call, verbs), t);
     if (asks === undefined) return await perform(complete, call, language);
     // Nobody is asked about what they may not do. What a file holds is not read for that.
     if (Object.keys(whole.given.files).length === 0)
@@ -152,7 +164,7 @@ export function createCommandRunner({ table, verbs, kept, clock, publicUrl, oper
     await checkFirst(asked, call, language).catch((thrown: unknown) => {
       throw withOffer(thrown, (error) => offers.beforeForm(error, asked, call, t));
     });
-    return entry.fills === undefined ? formReply(kept, asked, t) : await begin(asked, call, language);
+    return entry.fills === undefined ? formReply(kept, asked, t) : await offerFilled(asked, call, language);
   }
 
   function askedFor(entry: Entry, given: CommandInput, userId: string): PendingInteraction {
