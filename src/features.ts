@@ -16,6 +16,7 @@ import { mostUsed } from "./features/help/tasks.ts";
 import { intelligence } from "./features/intelligence/feature.ts";
 import { keys } from "./features/keys/feature.ts";
 import { linkReach, links } from "./features/links/feature.ts";
+import { nativeActions } from "./features/native-actions/feature.ts";
 import { permissions, access } from "./features/permissions/feature.ts";
 import { personalData, privacy } from "./features/privacy/feature.ts";
 import { roster, rosterAudits, rosterEntries, rosterSync } from "./features/roster/feature.ts";
@@ -48,6 +49,7 @@ export const features = compose<Core & Interfaces>()
   .with(links)
   .with(authorization)
   .with(evidence)
+  .with(nativeActions)
   .with(blacklist)
   .with(callsigns)
   .with(requestRecords)
@@ -91,6 +93,7 @@ const chapters = [
   "blacklist",
   "cases",
   "evidence",
+  "native actions",
   "workflows",
   "audit",
   "events",

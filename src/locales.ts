@@ -19,6 +19,7 @@ import { intelligenceTexts } from "./features/intelligence/intelligence.texts.ts
 import { keysSentences } from "./features/keys/keys.sentences.ts";
 import { linksSentences } from "./features/links/links.sentences.ts";
 import { linksTexts } from "./features/links/links.texts.ts";
+import { nativeActionsTexts } from "./features/native-actions/native-actions.texts.ts";
 import { permissionsSentences } from "./features/permissions/permissions.sentences.ts";
 import { permissionsTexts } from "./features/permissions/permissions.texts.ts";
 import { privacySentences } from "./features/privacy/privacy.sentences.ts";
@@ -63,6 +64,7 @@ export const en = {
   ...helpTexts.en,
   ...intelligenceTexts.en,
   ...linksTexts.en,
+  ...nativeActionsTexts.en,
   ...permissionsTexts.en,
   ...privacyPageTexts.en,
   ...privacyTexts.en,
@@ -93,6 +95,7 @@ export const de = {
   ...helpTexts.de,
   ...intelligenceTexts.de,
   ...linksTexts.de,
+  ...nativeActionsTexts.de,
   ...permissionsTexts.de,
   ...privacyPageTexts.de,
   ...privacyTexts.de,

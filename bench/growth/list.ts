@@ -80,6 +80,7 @@ const withoutCases: Readonly<Record<string, "one" | "few" | "ended">> = {
   "/users/{discord_user_id}/servers": "one",
   "/users/{discord_user_id}/matches": "one",
   "/users/{discord_user_id}/clearances": "one",
+  "/users/{discord_user_id}/native-actions": "one",
   "/users/{discord_user_id}/links": "one",
   "/users/{discord_user_id}/timeline": "one",
   "/users/{discord_user_id}/strikes": "one",

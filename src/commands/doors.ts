@@ -100,5 +100,6 @@ export const notInDiscord: Readonly<Record<string, string>> = {
 
 /** Operations that only buttons and menus of answers lead to. */
 export const onlyButtons: Readonly<Record<string, string>> = {
+  getNativeAction: "menus of /intel by-hand and /case timeline",
   listWorkflowEvidence: "card of a request: evidence",
 };

@@ -203,7 +203,7 @@ export interface CommandSet {
   entries: readonly Entry[];
   /** Commands of the menu on a person or a message. */
   menus?: readonly MenuSpec[];
-  /** Entries that only menus lead to. */
+  /** Entries that no command has: only menus and buttons lead to them. */
   menuEntries?: readonly Entry[];
   /** Where typed options are completed from, by the name an option gives in `completes`. */
   sources?: Readonly<Record<string, SourceSpec>>;

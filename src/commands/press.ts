@@ -20,6 +20,14 @@ export const personPresses = {
   timeline: { name: "ct", carries: [person] },
 } as const satisfies Readonly<Record<string, PressSpec>>;
 
+const nativeAction: OptionSpec = { name: "native-action", kind: "text" };
+/** Controls that lead on from what somebody did by hand in Discord. */
+export const nativePresses = {
+  show: { name: "na", carries: [nativeAction] },
+  makeCase: { name: "nc", carries: [nativeAction] },
+  suggestListing: { name: "nl", carries: [nativeAction] },
+} as const satisfies Readonly<Record<string, PressSpec>>;
+
 export const buttonStyles = { main: 1, plain: 2, good: 3, grave: 4 } as const;
 
 /**

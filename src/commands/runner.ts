@@ -58,7 +58,9 @@ interface RunnerDeps {
 
 /** The commands of the table, doing what they say through the verbs of the HTTP routes. */
 export function createCommandRunner({ table, verbs, kept, clock, publicUrl, operator, commandIds }: RunnerDeps): CommandRunner {
-  const { entries, entryOf, menus, sources } = table;
+  const { entries, menuEntries, entryOf, menus, sources } = table;
+  /** Buttons and menus of answers lead to entries that no command has, too. */
+  const pressable = [...entries, ...menuEntries].filter(({ press }) => press !== undefined);
   const checks: CheckDeps = { verbs, sources, clock };
   const lists = createLists({ entryOf, verbs, kept, wordingOf });
   const offers = createFormOffers(table, kept);
@@ -114,17 +116,29 @@ export function createCommandRunner({ table, verbs, kept, clock, publicUrl, oper
     return entry.show === undefined ? showView(view, wording.t) : await entry.show(view as never, wording, verbs);
   });
 
+  /** What was given, with what else the verb needs, looked up. */
+  async function completed(typed: PendingInteraction, call: Call): Promise<PendingInteraction> {
+    const entry = entryOf(typed.entry);
+    const given = withTimes(entry, typed.given, clock.now());
+    const located = (await entry.locate?.(given, call, verbs)) ?? {};
+    return { ...typed, given: { ...given, values: { ...given.values, ...located } } };
+  }
+
+  /** A form that is filled in with what was looked up is offered. */
+  const offerFilled: Step<Reply> = naming(async (typed, call, language) => {
+    const entry = entryOf(typed.entry);
+    const whole = await completed(typed, call);
+    const filled = (await entry.fills?.(whole.given, call, verbs)) ?? {};
+    return fillReply(entry, kept, whole, filled, translator(language));
+  });
+
   /** What was given is complete: what else is needed is looked up, and it is asked about first where it could do harm. */
   const begin: Step<Reply> = naming(async (typed, call, language) => {
     const entry = entryOf(typed.entry);
-    const asked = { ...typed, given: withTimes(entry, typed.given, clock.now()) };
-    const { locate, asks, fills, form = [] } = entry;
-    const located = locate === undefined ? {} : await locate(asked.given, call, verbs);
-    const whole = { ...asked, given: { ...asked.given, values: { ...asked.given.values, ...located } } };
+    const { asks } = entry;
+    const whole = await completed(typed, call);
     const complete = { ...whole, typed: typed.given };
     const t = translator(language);
-    if (fills !== undefined && form.some(({ name }) => whole.given.values[name] === undefined))
-      return fillReply(entry, kept, whole, await fills(whole.given, call, verbs), t);
     if (asks === undefined) return await perform(complete, call, language);
     // Nobody is asked about what they may not do. What a file holds is not read for that.
     if (Object.keys(whole.given.files).length === 0)
@@ -150,7 +164,7 @@ export function createCommandRunner({ table, verbs, kept, clock, publicUrl, oper
     await checkFirst(asked, call, language).catch((thrown: unknown) => {
       throw withOffer(thrown, (error) => offers.beforeForm(error, asked, call, t));
     });
-    return entry.fills === undefined ? formReply(kept, asked, t) : await begin(asked, call, language);
+    return entry.fills === undefined ? formReply(kept, asked, t) : await offerFilled(asked, call, language);
   }
 
   function askedFor(entry: Entry, given: CommandInput, userId: string): PendingInteraction {
@@ -245,13 +259,13 @@ export function createCommandRunner({ table, verbs, kept, clock, publicUrl, oper
     },
     {
       name: "do",
-      updates: ([name]) => entries.some(({ press }) => press?.name === name && press?.replaces === true),
+      updates: ([name]) => pressable.some(({ press }) => press?.name === name && press?.replaces === true),
       opens(args, interaction, call) {
-        const found = pressed(entries, args, pickedIn(interaction));
+        const found = pressed(pressable, args, pickedIn(interaction));
         return found && opens(askedFor(found.entry, found.given, interaction.user.id), interaction.locale, call);
       },
       run(args, call, interaction) {
-        const found = pressed(entries, args, pickedIn(interaction));
+        const found = pressed(pressable, args, pickedIn(interaction));
         if (found === undefined)
           throw new ProblemError("invalid_transition", { detail: "This is not known any more. Give the command again." });
         return start(askedFor(found.entry, found.given, interaction.user.id), call, interaction.locale);

@@ -7,7 +7,7 @@ export interface CommandTable {
   entries: readonly Entry[];
   /** Commands of the menu on a person or a message, at most five each. */
   menus: readonly MenuSpec[];
-  /** Entries that only menus lead to. */
+  /** Entries that no command has: only menus and buttons lead to them. */
   menuEntries: readonly Entry[];
   /** Where typed options are completed from, by name. */
   sources: Readonly<Record<string, SourceSpec>>;

@@ -1,5 +1,5 @@
 import { systemClock, type Clock } from "../kernel/clock.ts";
-import type { DiscordPort, DiscordStatus } from "../kernel/discord-port.ts";
+import type { DiscordPort, DiscordStatus, SentBans } from "../kernel/discord-port.ts";
 import { createDiscordActions, createAttachments } from "./rest/attachments.ts";
 import { createConnection, createStatus, type Connection, type ConnectionOptions, type ServeOptions } from "./gateway/connection.ts";
 import { tokenInstruction } from "./gateway/close-codes.ts";
@@ -18,6 +18,8 @@ export interface Discord extends DiscordPort {
   rest: DiscordRest;
   /** The ids of the registered slash commands, with which a message shows a command that can be pressed. */
   commandIds: CommandIds;
+  /** Which bans and their ends are the bot's own. */
+  sentBans: SentBans;
   /** Set what answers interactions and gateway events; once, before `start`. */
   serve(options: ServeOptions): void;
   /** Begins to connect and returns at once; never throws once served, and tries again until `stop` or a permanent refusal. */
@@ -37,6 +39,7 @@ export function createDiscord(options: DiscordOptions): Discord {
   const rest = createDiscordRest({ apiBase, token, logger, lookUpRestMs, repeatMs });
   const status = createStatus(clock);
   const faults = createEventFaults({ logger, clock });
+  const { sent: sentBans, ...actions } = createDiscordActions({ rest, served, logger, clock });
   let connection: Connection | undefined;
 
   return {
@@ -44,7 +47,8 @@ export function createDiscord(options: DiscordOptions): Discord {
     commandIds: createCommandIds(rest, clientId, clock),
     messages: createMessages({ rest, served }),
     attachments: createAttachments({ apiBase }),
-    actions: createDiscordActions({ rest, served, logger, clock }),
+    actions,
+    sentBans,
     eventFaults: () => faults.state(),
     status() {
       const pingMs = connection?.pingMs();

@@ -135,6 +135,12 @@ export type Performed =
       mayBeDone: boolean;
     };
 
+/** Bans that the bot sets or lifts, as far as this process knows. */
+export interface SentBans {
+  /** Whether it was sent within the last minute: then what Discord tells of it is the bot's own doing. */
+  has(ban: { kind: "ban" | "unban"; guildId: string; userId: string }): boolean;
+}
+
 export interface DiscordActions {
   /**
    * Do it, after a look at what stands: what stands already is not done again. Never rejects for anything Discord does, and ends

@@ -60,4 +60,8 @@ export const authorizationPurposes = ["verification", "recruitment", "investigat
 /** How much of a person's servers is listed. */
 export const serverDetails = ["full", "listed"] as const;
 /** What stands in the timeline of a person. */
-export const timelineKinds = ["authorization", "match", "blacklist", "request", "case", "staff", "link"] as const;
+export const timelineKinds = ["authorization", "match", "blacklist", "request", "case", "staff", "link", "native_action"] as const;
+
+/** What others do to people in Discord itself, as far as it is recorded. */
+export const nativeActionKinds = ["ban", "unban", "kick", "timeout", "timeout_lift"] as const;
+export type NativeActionKind = (typeof nativeActionKinds)[number];

@@ -1,14 +1,17 @@
 import { randomBytes } from "node:crypto";
-import type { Guild, Member, Role, User, World } from "./model.ts";
+import type { Doing, Guild, Member, Role, User, World } from "./model.ts";
 import { permissionBits } from "./permissions.ts";
 import { addBot, addGuildChannel, changeGuild, removeBot, setAvailable, plainRole } from "./world-guilds.ts";
-import { addMember, ban, removeMember, unban, updateMember } from "./world-members.ts";
+import { addMember, ban, kick, removeMember, unban, updateMember } from "./world-members.ts";
 import { createUser } from "./world.ts";
 import { GatewayIntentBits } from "discord-api-types/v10";
 import { rolePayload } from "./payloads.ts";
 
 export type RoleOptions = { permissions?: readonly string[]; position?: number };
 export type JoinOptions = { roles?: readonly Role[]; nick?: string };
+
+/** Who does it and why; the guild's owner without a reason by default. A user made with `bot: true` acts as another bot. */
+export type Given = { by?: User; reason?: string };
 
 export type GuildHandle = ReturnType<typeof createGuildHandle>;
 
@@ -20,6 +23,12 @@ export function createGuildHandle(world: World, guild: Guild) {
     const member = guild.members.get(user.id);
     if (!member) throw new Error(`${user.username} is not in ${guild.name}`);
     return member;
+  }
+
+  function byHand({ by, reason }: Given = {}): Doing {
+    const hand = by ?? world.users.get(guild.ownerId);
+    if (!hand) throw new Error(`${guild.name} has no owner`);
+    return { by: hand, reason };
   }
 
   return {
@@ -87,20 +96,25 @@ export function createGuildHandle(world: World, guild: Guild) {
     },
     /** The member as it stands, or undefined. Read it only; change it through this handle. */
     member: (user: Pick<User, "id">): Readonly<Member> | undefined => guild.members.get(user.id),
-    setRoles: (user: User, roles: readonly Role[]) => updateMember(world, guild, requireMember(user), { roles: idsOf(roles) }),
-    setNick: (user: User, nick: string | null) => updateMember(world, guild, requireMember(user), { nick }),
+    setRoles: (user: User, roles: readonly Role[]) => updateMember(world, guild, requireMember(user), { roles: idsOf(roles) }, byHand()),
+    setNick: (user: User, nick: string | null) => updateMember(world, guild, requireMember(user), { nick }, byHand()),
     /** Times a member out for so many seconds; 0 lifts it. */
-    timeout: (user: User, seconds: number) =>
-      updateMember(world, guild, requireMember(user), {
-        timeoutUntil: seconds > 0 ? world.now() + seconds * 1000 : null,
-      }),
-    kick(user: User): void {
-      requireMember(user);
-      removeMember(world, guild, user);
+    timeout(user: User, seconds: number, given?: Given): void {
+      const timeoutUntil = seconds > 0 ? world.now() + seconds * 1000 : null;
+      updateMember(world, guild, requireMember(user), { timeoutUntil }, byHand(given));
     },
-    ban: (user: User, reason?: string) => ban(world, guild, user, reason ?? null),
-    unban: (user: User) => unban(world, guild, user),
+    kick(user: User, given?: Given): void {
+      kick(world, guild, requireMember(user).user, byHand(given));
+    },
+    /** The member goes of their own will, which the audit log does not say. */
+    leave(user: User): void {
+      removeMember(world, guild, requireMember(user).user);
+    },
+    ban: (user: User, given?: Given) => ban(world, guild, user, byHand(given)),
+    unban: (user: User, given?: Given) => unban(world, guild, user, byHand(given)),
     bans: () => [...guild.bans.values()],
+    /** The guild's audit log, oldest first, whatever the bot may see of it. */
+    auditLog: () => [...guild.auditLog],
     removeBot: () => removeBot(world, guild),
     addBot: () => addBot(world, guild),
     /** Messages of the bot in all channels, oldest first. */

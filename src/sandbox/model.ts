@@ -1,4 +1,11 @@
-import type { APIApplicationCommand, APIEmbed, APIMessageTopLevelComponent, GatewayDispatchEvents } from "discord-api-types/v10";
+import type {
+  AuditLogEvent,
+  APIAuditLogEntry,
+  APIApplicationCommand,
+  APIEmbed,
+  APIMessageTopLevelComponent,
+  GatewayDispatchEvents,
+} from "discord-api-types/v10";
 import type { MemberList } from "./member-list.ts";
 import type { Alerted } from "./mentions.ts";
 
@@ -36,6 +43,19 @@ export type Member = {
 };
 
 export type Ban = { readonly user: User; readonly reason: string | null };
+
+/** Who does something in a guild, and what they give as the reason. */
+export type Doing = { by: User; reason?: string | null | undefined };
+
+/** What Discord writes into a guild's audit log. Only what is done to members is written here; role changes and the rest are not. */
+export type AuditLogAction =
+  | AuditLogEvent.MemberKick
+  | AuditLogEvent.MemberBanAdd
+  | AuditLogEvent.MemberBanRemove
+  | AuditLogEvent.MemberUpdate;
+
+/** One entry as the audit log keeps it, which is also how it goes over the wire. */
+export type AuditLogEntry = APIAuditLogEntry & { user_id: string; target_id: string; action_type: AuditLogAction };
 
 export type Attachment = {
   readonly id: string;
@@ -93,6 +113,8 @@ export type Guild = {
   readonly roles: Map<string, Role>;
   readonly members: MemberList<Member>;
   readonly bans: Map<string, Ban>;
+  /** What was done to members, oldest first. */
+  readonly auditLog: AuditLogEntry[];
   readonly channels: Map<string, Channel>;
   readonly commands: Map<string, APIApplicationCommand>;
   /** Roles that the guild lets use every command of the application, whatever the command asks for by default. */
@@ -120,6 +142,8 @@ export type WorldEvent = {
   guildId: string | null;
   /** Intent bits of which one is needed; 0 = sent to everybody. */
   intent: number;
+  /** Told only while the bot holds this permission in the guild. */
+  permission?: bigint;
   data: () => unknown;
 };
 

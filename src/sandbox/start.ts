@@ -9,6 +9,7 @@ import { authorizeRoutes } from "./oauth-authorize.ts";
 import { createGrants } from "./oauth-grants.ts";
 import { oauthMetadata, oauthRoutes } from "./oauth.ts";
 import { createRecorder } from "./recorder.ts";
+import { auditLogRoutes } from "./rest/audit-log.ts";
 import { banRoutes } from "./rest/bans.ts";
 import { channelRoutes } from "./rest/channels.ts";
 import { commandRoutes } from "./rest/commands.ts";
@@ -52,6 +53,7 @@ export async function startServices(options: SandboxOptions) {
     ...memberRoutes(world),
     ...roleRoutes(world),
     ...banRoutes(world),
+    ...auditLogRoutes(world),
     ...inviteRoutes(world),
     ...pinRoutes(world),
     ...channelRoutes(world),

@@ -1,5 +1,6 @@
-import { GatewayIntentBits } from "discord-api-types/v10";
-import type { Guild, Member, User, World } from "./model.ts";
+import { AuditLogEvent, GatewayIntentBits } from "discord-api-types/v10";
+import { memberChanges, writeEntry } from "./audit-log.ts";
+import type { Doing, Guild, Member, User, World } from "./model.ts";
 import { memberPayload, userPayload } from "./payloads.ts";
 import { newMember, removeBot } from "./world-guilds.ts";
 
@@ -23,8 +24,9 @@ export function addMember(world: World, guild: Guild, user: User, given: { roles
 export type MemberChange = Partial<Pick<Member, "nick" | "roles" | "timeoutUntil">>;
 
 /** Changes a member and tells it, unless nothing differs. The bot hears of its own member without any intent. */
-export function updateMember(world: World, guild: Guild, member: Member, change: MemberChange): void {
+export function updateMember(world: World, guild: Guild, member: Member, change: MemberChange, doing: Doing): void {
   const before = JSON.stringify(memberPayload(member));
+  const { nick, timeoutUntil } = member;
   Object.assign(member, change);
   if (JSON.stringify(memberPayload(member)) === before) return;
   world.emit({
@@ -33,9 +35,18 @@ export function updateMember(world: World, guild: Guild, member: Member, change:
     intent: member.user.id === world.application.bot.id ? 0 : membersIntent,
     data: () => ({ ...memberPayload(member), guild_id: guild.id }),
   });
+  const changes = memberChanges({ nick, timeoutUntil }, member);
+  if (changes.length > 0) writeEntry(world, guild, doing, { action: AuditLogEvent.MemberUpdate, target: member.user, changes });
 }
 
-/** A member leaves or is kicked; false when there is no such member. */
+/** Removes a member on somebody's word; false when there is no such member. */
+export function kick(world: World, guild: Guild, user: User, doing: Doing): boolean {
+  const was = removeMember(world, guild, user);
+  if (was) writeEntry(world, guild, doing, { action: AuditLogEvent.MemberKick, target: user });
+  return was;
+}
+
+/** A member leaves; false when there is no such member. */
 export function removeMember(world: World, guild: Guild, user: User): boolean {
   if (user.id === world.application.bot.id) {
     const was = guild.members.has(user.id);
@@ -48,18 +59,21 @@ export function removeMember(world: World, guild: Guild, user: User): boolean {
 }
 
 /** Bans a user, member or not: GUILD_BAN_ADD, then GUILD_MEMBER_REMOVE. An existing ban is kept. */
-export function ban(world: World, guild: Guild, user: User, reason: string | null): void {
-  if (!guild.bans.has(user.id)) {
-    guild.bans.set(user.id, { user, reason });
+export function ban(world: World, guild: Guild, user: User, doing: Doing): void {
+  const isNew = !guild.bans.has(user.id);
+  if (isNew) {
+    guild.bans.set(user.id, { user, reason: doing.reason ?? null });
     tellUser(world, guild, user, "GUILD_BAN_ADD", GatewayIntentBits.GuildModeration);
   }
   removeMember(world, guild, user);
+  if (isNew) writeEntry(world, guild, doing, { action: AuditLogEvent.MemberBanAdd, target: user });
 }
 
 /** Lifts a ban; false when there was none. */
-export function unban(world: World, guild: Guild, user: User): boolean {
+export function unban(world: World, guild: Guild, user: User, doing: Doing): boolean {
   if (!guild.bans.delete(user.id)) return false;
   tellUser(world, guild, user, "GUILD_BAN_REMOVE", GatewayIntentBits.GuildModeration);
+  writeEntry(world, guild, doing, { action: AuditLogEvent.MemberBanRemove, target: user });
   return true;
 }
 

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { GatewayIntentBits } from "discord-api-types/v10";
 import { createIds } from "./ids.ts";
 import type { Channel, User, World, WorldEvent } from "./model.ts";
+import { permissionsOf } from "./permissions.ts";
 
 export type UserOptions = { global_name?: string | null; avatar?: string | null; bot?: boolean };
 
@@ -38,7 +39,10 @@ export function createWorld(now: () => number): World {
     },
     emit(event) {
       if (listeners.size === 0) return;
-      if (event.guildId !== null && !guilds.get(event.guildId)?.members.has(id)) return;
+      const guild = event.guildId === null ? undefined : guilds.get(event.guildId);
+      const self = guild?.members.get(id);
+      if (event.guildId !== null && !self) return;
+      if (guild && self && event.permission !== undefined && !(permissionsOf(guild, self, now()) & event.permission)) return;
       for (const listener of listeners) listener(event);
     },
     listen(listener) {

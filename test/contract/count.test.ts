@@ -1,3 +1,4 @@
+import { settled } from "../features/native-actions-ground.ts";
 import { beforeAll, describe, expect, test } from "vitest";
 import { catalog } from "../../src/kernel/permissions.ts";
 import { systemCall } from "../../src/kernel/call.ts";
@@ -65,6 +66,10 @@ beforeAll(async () => {
     expect((await world.patch(`/permissions/users/${userId}`, grant, { actor: owner })).status).toBe(202);
   Object.assign(places, { discord_user_id: person.id, id, "servers.id": await registerServers(owner) });
   await recordPoaching(places["servers.id"] ?? "", person.id);
+  world.guild.ban(person, { by: owner });
+  world.guild.unban(person, { by: owner });
+  world.guild.ban(person, { by: requester });
+  await settled(world);
   await openCases(owner);
   await keepStrikes(person.id);
   await addEvidence(owner, filed[2]?.body.reference);
@@ -188,6 +193,8 @@ const lists: [path: string, filter: string, total: number][] = [
   ["/servers/{id}/agreements", "", 2],
   ["/servers/{id}/incidents", "", 2],
   ["/users/{discord_user_id}/clearances", "", 2],
+  ["/users/{discord_user_id}/native-actions", "", 3],
+  ["/users/{discord_user_id}/native-actions", "action=ban", 2],
   ["/users/{discord_user_id}/servers", "", 3],
   ["/users/{discord_user_id}/matches", "", 3],
   ["/users/{discord_user_id}/matches", "kind=server_blacklist", 2],

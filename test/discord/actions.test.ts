@@ -86,7 +86,7 @@ const kinds: Record<DiscordAction["kind"], Row> = {
     stands: ({ guild, ann }) => guild.bans()[0]?.user.id === ann.id && guild.bans()[0]?.reason === every.reason,
   },
   unban: {
-    prepare: ({ guild, ann }) => guild.ban(ann, "x"),
+    prepare: ({ guild, ann }) => guild.ban(ann, { reason: "x" }),
     action: (world) => ({ kind: "unban", ...on(world) }),
     stands: ({ guild }) => guild.bans().length === 0,
   },

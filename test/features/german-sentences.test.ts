@@ -81,6 +81,13 @@ const built = [
   ...["Make an API key", 'Give the API key "{name}" ({key}) a new secret', 'Change the API key "{name}" ({key})'].map(
     (what) => `${what}: {parts}.`,
   ),
+  ...[
+    "Was banned by hand on the server {guild}.",
+    "Was unbanned by hand on the server {guild}.",
+    "Was kicked by hand from the server {guild}.",
+    "Was timed out by hand on the server {guild} until {at}.",
+    "A timeout was lifted by hand on the server {guild}.",
+  ].map((told) => `${told} Reason given: {reason}`),
   ...['Give the API key "{name}" ({key}) a new secret', 'Change the API key "{name}" ({key})', 'Revoke the API key "{name}" ({key})'].map(
     (what) => `${what}.`,
   ),

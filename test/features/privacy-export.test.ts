@@ -206,6 +206,7 @@ describe("the export of a person", () => {
       messages: none,
       staff: null,
       memberships: none,
+      native_actions: none,
       reads: none,
       audit: none,
     });

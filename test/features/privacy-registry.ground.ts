@@ -129,4 +129,5 @@ export async function plantEverywhere(tx: Tx, userId: string): Promise<void> {
   const piece = { recordKind: "request", recordId: requestId, kind: "message", isVerified: true, redactedAt: null };
   const evidenceId = await put("EvidenceItem", { ...piece, message });
   await put("EvidenceFile", { evidenceId });
+  await put("NativeAction", { ...own, guildId });
 }

@@ -5,6 +5,7 @@ import type { User } from "../../src/sandbox/index.ts";
 import { filing } from "../contract/document.ts";
 import { authorize, shareWorld } from "../contract/world.ts";
 import type { Answer, AskOptions, Level } from "../support/world.ts";
+import { settled } from "./native-actions-ground.ts";
 import { write } from "./privacy-ground.ts";
 
 const shared = shareWorld();
@@ -59,6 +60,8 @@ beforeAll(async () => {
   await done(world.post(`/cases/${opened.data.id}/close`, { outcome: "resolved", reason: "They made up." }, { actor: owner }));
   await done(world.post(`/staff/${person.id}/suspend`, { reason: "Until it is clear." }, { actor: admin }));
   await done(world.post(`/staff/${person.id}/reinstate`, { reason: "It is clear now." }, { actor: admin }));
+  world.guild.timeout(person, 60, { by: owner, reason: "Until it is quiet." });
+  await settled(world);
   cast = { owner, requester, person, record: id, request: filed.reference, hidden: hidden.reference };
 });
 
@@ -91,6 +94,7 @@ test("the history tells what happened, newest first, in plain words and without 
     "case.closed",
     "staff.suspended",
     "staff.reinstated",
+    "native_action.timeout",
   ])
     expect(told).toContain(expected);
   const times = entries.map(({ at = "" }) => at);
@@ -109,10 +113,10 @@ test("the history tells what happened, newest first, in plain words and without 
 describe("everybody sees the kinds they may read, and no others", () => {
   const seen: Record<Level, readonly string[]> = {
     viewer: ["authorization"],
-    moderator: ["authorization", "blacklist", "link", "match", "request"],
-    senior: ["authorization", "blacklist", "case", "link", "match", "request", "staff"],
-    admin: ["authorization", "blacklist", "case", "link", "match", "request", "staff"],
-    owner: ["authorization", "blacklist", "case", "link", "match", "request", "staff"],
+    moderator: ["authorization", "blacklist", "link", "match", "native_action", "request"],
+    senior: ["authorization", "blacklist", "case", "link", "match", "native_action", "request", "staff"],
+    admin: ["authorization", "blacklist", "case", "link", "match", "native_action", "request", "staff"],
+    owner: ["authorization", "blacklist", "case", "link", "match", "native_action", "request", "staff"],
   };
 
   test.each(Object.entries(seen))("as %s", async (level, kinds) => {

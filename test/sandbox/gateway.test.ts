@@ -75,7 +75,7 @@ test("every change in the world arrives as the event Discord would send", async 
   guild.timeout(ann, 60);
   guild.kick(ann);
   guild.addMember(ann);
-  guild.ban(ann, "spam");
+  guild.ban(ann, { reason: "spam" });
   guild.unban(ann);
   guild.renameRole(role, "Moderator");
   guild.deleteRole(role);

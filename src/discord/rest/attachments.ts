@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import { Readable } from "node:stream";
-import type { AttachmentSource, DiscordAction, DiscordActions, Performed, DiscordCalls } from "../../kernel/discord-port.ts";
+import type { AttachmentSource, DiscordAction, DiscordActions, Performed, DiscordCalls, SentBans } from "../../kernel/discord-port.ts";
 import type { ServedGuilds } from "../guild-state.ts";
 import { userAgent } from "./rest.ts";
 import type { Logger } from "pino";
@@ -64,8 +64,10 @@ interface ActionsOptions {
 }
 
 /** Carries out the actions of the bot, one at a time. */
-export function createDiscordActions(options: ActionsOptions): DiscordActions {
+export function createDiscordActions(options: ActionsOptions): DiscordActions & { sent: SentBans } {
   const { rest, served, logger, clock = systemClock, deadlineMs = 10_000 } = options;
+
+  const sent = createSentBans(clock);
 
   const run = async (action: DiscordAction, mayBeDone: boolean): Promise<Performed> => {
     if ("guildId" in action && !served.has(action.guildId))
@@ -82,6 +84,7 @@ export function createDiscordActions(options: ActionsOptions): DiscordActions {
       }
       const { detail, until: _, ...request } = planned;
       isSent = true;
+      sent.note(action);
       await call({ ...request, ...reasonOf(action) });
       return { outcome: "done", detail, changed: true, ...until };
     } catch (error) {
@@ -95,6 +98,7 @@ export function createDiscordActions(options: ActionsOptions): DiscordActions {
 
   let last: Promise<unknown> = Promise.resolve();
   return {
+    sent,
     perform(action, { mayBeDone } = { mayBeDone: false }) {
       const next = last.then(async () => {
         const performed = await run(action, mayBeDone);
@@ -105,6 +109,21 @@ export function createDiscordActions(options: ActionsOptions): DiscordActions {
       last = next.catch(() => undefined);
       return next;
     },
+  };
+}
+
+function createSentBans(clock: Clock): SentBans & { note(action: DiscordAction): void } {
+  const keptMs = 60_000;
+  const at = new Map<string, number>();
+  const keyOf = ({ kind, guildId, userId }: Parameters<SentBans["has"]>[0]) => [kind, guildId, userId].join(":");
+  return {
+    note(action) {
+      if (action.kind !== "ban" && action.kind !== "unban") return;
+      const now = clock.now().getTime();
+      for (const [key, then] of at) if (then < now - keptMs) at.delete(key);
+      at.set(keyOf(action), now);
+    },
+    has: (ban) => (at.get(keyOf(ban)) ?? 0) > clock.now().getTime() - keptMs,
   };
 }
 

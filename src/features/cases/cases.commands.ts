@@ -6,6 +6,7 @@ import type { NoteView } from "./notes/notes.schema.ts";
 import type { TemplateView } from "./templates/templates.ts";
 import { strikeEntries, actionEntries, noteEntries, templateEntries } from "./commands/parts.ts";
 import { evidenceEntry, evidenceMenu } from "./commands/evidence-menu.ts";
+import { nativeCaseEntry } from "./commands/native-case.ts";
 import { timelineEntries } from "./commands/timeline.ts";
 import { outcomes } from "./outcomes.ts";
 import type { CaseView } from "./cases.schema.ts";
@@ -262,7 +263,7 @@ const caseEntries: readonly Entry[] = [
 export const caseCommands: CommandSet = {
   entries: [...caseEntries, ...strikeEntries],
   menus: [{ name: "Case timeline", kind: "user", entry: "case timeline", values: ({ user = "" }) => ({ user }) }, evidenceMenu],
-  menuEntries: [evidenceEntry],
+  menuEntries: [evidenceEntry, nativeCaseEntry],
   sources: {
     case: numbered(
       "listCases",

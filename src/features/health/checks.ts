@@ -1,6 +1,7 @@
 import type { Deps } from "../deps.ts";
 import type { ForeignGuild } from "../../discord/guild-state.ts";
 import type { Discord } from "../../discord/client.ts";
+import type { NativeWatch } from "../native-actions/watch.ts";
 import type { Cards } from "../workflows/cards/cards.ts";
 import { databaseRefusal } from "../../database/refusals.ts";
 import { operatorText } from "../../kernel/operator-errors.ts";
@@ -17,6 +18,8 @@ export interface ChecksDeps extends Deps<"database" | "guildState" | "servedGuil
   discord: Discord;
   /** Says how the review cards do. */
   cards: Pick<Cards, "state">;
+  /** Says where the bot may not view the audit log. */
+  nativeWatch: Pick<NativeWatch, "unseen">;
 }
 
 interface Check {
@@ -26,7 +29,7 @@ interface Check {
 }
 
 /** What the health answer looks at: storage takes a commit, Discord is connected, the guild state is live, the audit is signed, review cards are posted. */
-export function createChecks(databaseUrl: string, { database, audit, discord, cards, guildState, servedGuilds }: ChecksDeps) {
+export function createChecks(databaseUrl: string, { database, audit, discord, cards, nativeWatch, guildState, servedGuilds }: ChecksDeps) {
   let latest: { check: Promise<Check>; at: number } | undefined;
 
   async function tryStorage(): Promise<Check> {
@@ -74,7 +77,12 @@ export function createChecks(databaseUrl: string, { database, audit, discord, ca
       const present = new Set(guildState.guilds().flatMap((guild) => (guild.present ? [guild.id] : [])));
       const absent = stale ? [] : [...servedGuilds].filter((id) => !present.has(id));
       const staleText = ageSeconds === null ? "The guild state has not been read yet." : "The last known guild state answers.";
-      const reasons = [...(stale ? [staleText] : []), ...absentTexts(absent), ...foreignTexts(guildState.foreignGuilds())];
+      const reasons = [
+        ...(stale ? [staleText] : []),
+        ...absentTexts(absent),
+        ...unseenTexts(nativeWatch.unseen()),
+        ...foreignTexts(guildState.foreignGuilds()),
+      ];
       if (reasons.length === 0) return { status: "pass", ...age };
       return { status: guildState.isTooOld() ? "fail" : "warn", reason: reasons.join(" "), ...age };
     },
@@ -85,6 +93,14 @@ function absentTexts(ids: readonly string[]): string[] {
   return ids.length === 0
     ? []
     : [`The bot is not in ${ids.join(", ")} of GUILD_IDS. Invite it there, or take them out of GUILD_IDS and restart.`];
+}
+
+function unseenTexts(ids: readonly string[]): string[] {
+  return ids.length === 0
+    ? []
+    : [
+        `The bot may not view the audit log in ${ids.join(", ")}, so what moderators do there by hand is not recorded, except bans without who. Give the bot's role the permission View Audit Log there.`,
+      ];
 }
 
 /** So many servers that are not served are named; a public bot can be added to many. */

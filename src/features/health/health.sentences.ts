@@ -11,6 +11,8 @@ export const healthSentences: Sentences = {
   "The last known guild state answers.": "Es gilt der letzte bekannte Stand der Server.",
   "The bot is not in {ids} of GUILD_IDS. Invite it there, or take them out of GUILD_IDS and restart.":
     "Der Bot ist nicht auf {ids} aus GUILD_IDS. Lade ihn dort ein, oder nimm sie aus GUILD_IDS heraus und starte neu.",
+  "The bot may not view the audit log in {ids}, so what moderators do there by hand is not recorded, except bans without who. Give the bot's role the permission View Audit Log there.":
+    "Der Bot darf das Audit-Log auf {ids} nicht ansehen. Was Moderatoren dort von Hand tun, wird deshalb nicht festgehalten, nur Banns ohne den Namen. Gib der Rolle des Bots dort das Recht „Audit-Log anzeigen“.",
   "The bot is in servers that are not served: {names}. For each: remove the bot from it, or add its id to GUILD_IDS and restart.":
     "Der Bot ist auf Servern, für die der Dienst nicht zuständig ist: {names}. Nimm ihn dort heraus, oder trage ihre IDs in GUILD_IDS ein und starte neu.",
   "Discord has sent {count} event that could not be understood since the start, the last at {at}; the log says which.":

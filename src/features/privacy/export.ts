@@ -30,7 +30,7 @@ export function createExporter(deps: ExportDeps) {
     const about = { OR: [{ requesterId: userId }, { subjects: { some: { kind: "user", subjectId: userId } } }] };
     const theirs = secret.size === 0 ? [] : await read.workflowRequest.findMany({ where: about, select: { id: true } });
     const hidden = theirs.flatMap(({ id }) => (secret.has(id) ? [id] : []));
-    const [grant, sessions, requests, records, cases, members] = await Promise.all([
+    const [grant, sessions, requests, records, cases, members, nativeActions] = await Promise.all([
       read.authorization.findUnique({ where: { userId } }),
       read.authorizationSession.findMany({ where: { userId }, orderBy: newest, take }),
       read.workflowRequest.findMany({
@@ -51,6 +51,7 @@ export function createExporter(deps: ExportDeps) {
         take,
       }),
       read.guildMember.findMany({ where: { userId }, orderBy: { guildId: "asc" }, take }),
+      read.nativeAction.findMany({ where: { userId }, orderBy: { at: "desc" }, take }),
     ]);
     return {
       discord_user_id: userId,
@@ -65,6 +66,7 @@ export function createExporter(deps: ExportDeps) {
       messages: section(await messagesBy(deps, userId, { hiddenRequests: hidden, take }), parts.message),
       staff: await staffOf(deps, userId),
       memberships: section(members, parts.member),
+      native_actions: section(nativeActions, parts.nativeAction),
       reads: await readsOf(deps, userId),
       audit: await auditOf(read, userId, [...hidden, ...(await confidentialMatters(read, userId))]),
     };

@@ -15,6 +15,7 @@ const kinds: readonly (readonly [key: KeyAfter<"mydata">, count: (data: DataExpo
   ["staff", (data) => (data.staff === null ? 0 : 1)],
   ["messages", (data) => countOf(data.messages)],
   ["memberships", (data) => countOf(data.memberships)],
+  ["native-actions", (data) => countOf(data.native_actions)],
   ["reads", (data) => countOf(data.reads)],
   ["audit", (data) => countOf(data.audit)],
 ];

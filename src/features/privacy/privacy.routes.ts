@@ -38,6 +38,7 @@ const exampleExport = {
   cases: none,
   staff: null,
   memberships: none,
+  native_actions: none,
   reads: { entries: [{ reader: "Nelly", what: "servers", hour: at }] },
   audit: { entries: [{ at, action: "authorization.grant" }] },
 };

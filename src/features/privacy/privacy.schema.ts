@@ -169,6 +169,13 @@ const MemberPart = z.object({
   joined_at: when,
 });
 
+const NativeActionPart = z.object({
+  action: z.string().meta({ description: "ban, unban, kick, timeout or timeout_lift", example: "ban" }),
+  guild_id: z.string(),
+  at: Timestamp,
+  until: when,
+});
+
 const ReadPart = z.object({
   reader: z.string().meta({ description: "The name of the staff member, or of the program that read by itself", example: "Nelly" }),
   what: z.string().meta({ description: "authorization, servers, matches, timeline or export" }),
@@ -194,6 +201,7 @@ export const DataExportView = z
     messages: section(MessagePart, "Messages the person wrote that staff kept as evidence; confidential ones are left out"),
     staff: StaffPart,
     memberships: section(MemberPart, "What is stored of the person as a member of a Discord server of the community"),
+    native_actions: section(NativeActionPart, "What moderators did to the person in Discord itself; who did it and why is the staff's"),
     reads: section(ReadPart, "Who looked at the person's shared information, of the last 90 days"),
     audit: section(AuditPart, "What was done that concerned the person"),
   })

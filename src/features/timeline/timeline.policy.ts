@@ -13,6 +13,7 @@ export const kindPermissions = {
   case: "cases.read",
   staff: "staff.discipline",
   link: "users.links.read",
+  native_action: "cases.read",
 } as const satisfies Record<TimelineKind, string>;
 
 /** An entry as an answer shows it; what nobody knows of it is left out. */

@@ -32,6 +32,7 @@ import { statsRoutes, typesRoutes } from "./types/overview.routes.ts";
 import type { Database } from "../../database/database.ts";
 import { selectIds } from "../../database/where.ts";
 import type { Call } from "../../kernel/call.ts";
+import type { NativeRecords } from "../native-actions/records.ts";
 import type { LinkReach } from "../links/reach.ts";
 import { mayKnow, viewerOf } from "./requests/workflows.policy.ts";
 
@@ -96,9 +97,11 @@ export const workflows = feature({
 
 /** What approvals leave to be done in Discord, or for a date. */
 export const deliveries = feature({
-  create: (deps: Omit<DeliveryDeps, "effects"> & { workflows: WorkflowsService }) => ({
-    deliveries: createDeliveries({ ...deps, effects: deps.workflows.effects }),
-  }),
+  create(deps: Omit<DeliveryDeps, "effects"> & { workflows: WorkflowsService; nativeRecords: Pick<NativeRecords, "registerEnding"> }) {
+    const deliveries = createDeliveries({ ...deps, effects: deps.workflows.effects });
+    deps.nativeRecords.registerEnding(deliveries.endedByHand);
+    return { deliveries };
+  },
   routes: ({ deliveries }) => deliveriesRoutes(deliveries),
   start: ({ deliveries }) => deliveries.start(),
   stop: ({ deliveries }) => deliveries.stop(),

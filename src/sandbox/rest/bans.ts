@@ -1,9 +1,10 @@
 import { PermissionFlagsBits } from "discord-api-types/v10";
 import { compareIds } from "../ids.ts";
-import { DiscordApiError, invalidForm, unknown } from "../errors.ts";
+import { invalidForm, unknown } from "../errors.ts";
 import type { Ban, World } from "../model.ts";
 import { userPayload } from "../payloads.ts";
 import { ban, unban } from "../world-members.ts";
+import { auditReason } from "./audit-log.ts";
 import { requireAbove, requireBotPermission, requireGuild, requireUser } from "./guards.ts";
 import { integerQuery, noContent, objectBody, ok, param, snowflakeQuery, type Call, type Route } from "./route.ts";
 
@@ -59,7 +60,7 @@ export function banRoutes(world: World): Route[] {
         checkDeletion(objectBody(call)["delete_message_seconds"]);
         const member = guild.members.get(user.id);
         if (member) requireAbove(guild, self, member);
-        ban(world, guild, user, auditReason(call));
+        ban(world, guild, user, { by: self.user, reason: auditReason(call) });
         return noContent;
       },
     },
@@ -68,9 +69,9 @@ export function banRoutes(world: World): Route[] {
       path: one,
       auth: "bot",
       handle(call) {
-        const { guild } = allowed(call);
+        const { guild, self } = allowed(call);
         const user = requireUser(world, param(call, "user_id"));
-        if (!unban(world, guild, user)) throw unknown("Ban");
+        if (!unban(world, guild, user, { by: self.user, reason: auditReason(call) })) throw unknown("Ban");
         return noContent;
       },
     },
@@ -81,12 +82,4 @@ function checkDeletion(seconds: unknown): void {
   if (seconds === undefined || seconds === null) return;
   if (typeof seconds !== "number" || seconds < 0 || seconds > weekInSeconds)
     throw invalidForm("delete_message_seconds", "NUMBER_TYPE_MAX", `int value should be between 0 and ${weekInSeconds}.`);
-}
-
-function auditReason(call: Call): string | null {
-  const header = call.headers.get("x-audit-log-reason");
-  if (header === null) return null;
-  const reason = decodeURIComponent(header);
-  if (reason.length > 512) throw new DiscordApiError(400, 50035, "Invalid Form Body");
-  return reason;
 }

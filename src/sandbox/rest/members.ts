@@ -3,7 +3,8 @@ import { DiscordApiError, invalidForm, missingAccess, missingPermissions, unknow
 import type { Guild, Member, World } from "../model.ts";
 import { memberPayload } from "../payloads.ts";
 import { permissionsOf } from "../permissions.ts";
-import { removeMember, updateMember, type MemberChange } from "../world-members.ts";
+import { kick, updateMember, type MemberChange } from "../world-members.ts";
+import { auditReason } from "./audit-log.ts";
 import { requireAbove, requireBotPermission, requireGuild, requireMember, requireRole, requireRoleBelow } from "./guards.ts";
 import { integerQuery, noContent, objectBody, ok, param, snowflakeQuery, textField, type Call, type Route } from "./route.ts";
 
@@ -44,7 +45,7 @@ export function memberRoutes(world: World): Route[] {
         const { guild, self } = requireGuild(world, call);
         const nick = textField(objectBody(call), "nick", { max: 32 });
         requireBotPermission(world, guild, self, PermissionFlagsBits.ChangeNickname);
-        if (nick !== undefined) updateMember(world, guild, self, { nick: nick || null });
+        if (nick !== undefined) updateMember(world, guild, self, { nick: nick || null }, doing(call, self));
         return ok(memberPayload(self));
       },
     },
@@ -60,7 +61,7 @@ export function memberRoutes(world: World): Route[] {
       auth: "bot",
       handle(call) {
         const { guild, self, member } = target(world, call);
-        updateMember(world, guild, member, readChange(world, call, { guild, self, member }));
+        updateMember(world, guild, member, readChange(world, call, { guild, self, member }), doing(call, self));
         return ok(memberPayload(member));
       },
     },
@@ -72,7 +73,7 @@ export function memberRoutes(world: World): Route[] {
         const { guild, self, member } = target(world, call);
         requireBotPermission(world, guild, self, PermissionFlagsBits.KickMembers);
         requireAbove(guild, self, member);
-        removeMember(world, guild, member.user);
+        kick(world, guild, member.user, doing(call, self));
         return noContent;
       },
     },
@@ -86,12 +87,15 @@ export function memberRoutes(world: World): Route[] {
         requireBotPermission(world, guild, self, PermissionFlagsBits.ManageRoles);
         requireRoleBelow(guild, self, role);
         const others = member.roles.filter((id) => id !== role.id);
-        updateMember(world, guild, member, { roles: method === "PUT" ? [...others, role.id] : others });
+        updateMember(world, guild, member, { roles: method === "PUT" ? [...others, role.id] : others }, doing(call, self));
         return noContent;
       },
     })),
   ];
 }
+
+/** What the bot does with this call, for the audit log. */
+const doing = (call: Call, self: Member) => ({ by: self.user, reason: auditReason(call) });
 
 type Target = { guild: Guild; self: Member; member: Member };
 

@@ -4,7 +4,7 @@ import { isSelect, walkComponents, type Component } from "../components.ts";
 import type { Run } from "../interaction-run.ts";
 import type { FieldValues } from "../modal-fields.ts";
 import type { Guild, User } from "../model.ts";
-import { ban, removeMember, updateMember } from "../world-members.ts";
+import { ban, kick, removeMember, updateMember } from "../world-members.ts";
 import { fileOf, findUser, optionValue } from "./choices.ts";
 import type { RoomState } from "./state.ts";
 
@@ -23,10 +23,16 @@ const targetOf = ({ state, form }: Act): User => findUser(state.world, text(form
 export const acts: Record<string, (act: Act) => string | Promise<string>> = {
   role: setRole,
   commands: setCommands,
-  kick: (act) => remove(act, "is kicked"),
-  leave: (act) => remove(act, "has left"),
+  kick(act) {
+    requireThere(act, kick(act.state.world, act.guild, targetOf(act), byHand(act)));
+    return `${targetOf(act).username} is kicked.`;
+  },
+  leave(act) {
+    requireThere(act, removeMember(act.state.world, act.guild, targetOf(act)));
+    return `${targetOf(act).username} has left.`;
+  },
   ban(act) {
-    ban(act.state.world, act.guild, targetOf(act), "by hand");
+    ban(act.state.world, act.guild, targetOf(act), byHand(act));
     return `${targetOf(act).username} is banned.`;
   },
   post({ state, form, guild, user }) {
@@ -66,7 +72,7 @@ function setRole(act: Act): string {
   if (!member || !role) throw new Error("this member or role is gone");
   const others = member.roles.filter((id) => id !== role.id);
   const isGiven = text(form, "on") === "true";
-  updateMember(state.world, guild, member, { roles: isGiven ? [...others, role.id] : others });
+  updateMember(state.world, guild, member, { roles: isGiven ? [...others, role.id] : others }, byHand(act));
   return `${user.username} ${isGiven ? "has" : "has lost"} ${role.name}.`;
 }
 
@@ -80,10 +86,11 @@ function setCommands({ form, guild }: Act): string {
   return `${role.name} ${isGiven ? "sees" : "no longer sees"} the commands.`;
 }
 
-function remove(act: Act, what: string): string {
-  const user = targetOf(act);
-  if (!removeMember(act.state.world, act.guild, user)) throw new Error(`${user.username} is not in ${act.guild.name}`);
-  return `${user.username} ${what}.`;
+/** As the person who is at the keyboard of the room. */
+const byHand = ({ user }: Act) => ({ by: user, reason: "by hand" });
+
+function requireThere(act: Act, was: boolean): void {
+  if (!was) throw new Error(`${targetOf(act).username} is not in ${act.guild.name}`);
 }
 
 async function runCommand(act: Act): Promise<Run> {

@@ -1,3 +1,4 @@
+import { settled } from "../../features/native-actions-ground.ts";
 import { systemCall } from "../../../src/kernel/call.ts";
 import { because, linkAccounts, nowhere, why, type Case, type Scene } from "./scene.ts";
 
@@ -153,6 +154,15 @@ const found: readonly Case[] = [
     entry: "case timeline",
     given: ({ ann }) => ({ user: ann, kind: "match" }),
     http: ({ ann }) => ["GET", `/users/${ann.id}/timeline?limit=10&kind=match`],
+  },
+  {
+    entry: "intel by-hand",
+    async before({ world, ann, owner }) {
+      world.guild.timeout(ann, 600, { by: owner, reason: because });
+      await settled(world);
+    },
+    given: ({ ann }) => ({ user: ann, action: "timeout" }),
+    http: ({ ann }) => ["GET", `/users/${ann.id}/native-actions?limit=10&action=timeout`],
   },
   {
     entry: "intel clearances",

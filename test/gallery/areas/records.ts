@@ -1,3 +1,5 @@
+import { settled } from "../../features/native-actions-ground.ts";
+import { write } from "../../features/privacy-ground.ts";
 import { idIn, referenceIn, type Stage } from "../stage.ts";
 
 const why = "Led the raid of last night.";
@@ -119,6 +121,15 @@ export async function records(stage: Stage): Promise<void> {
   await say(sam, "intel server agreements", { server: "80351110224678912" });
   await say(sam, "intel server incidents", { server: "80351110224678912" });
   await say(vera, "intel servers", { user: rogue });
+  const raider = world.member("raider");
+  world.guild.ban(raider, { by: mona, reason: why });
+  await settled(world);
+  // Discord's time here is that of the machine, and the gallery has its own.
+  await write(world, ({ db, now }) => db.nativeAction.updateMany({ data: { at: now } }));
+  const byHand = await world.sandbox.as(sam).in(world.guild).runSlashCommand("intel by-hand", { user: raider });
+  const found = await stage.follow("@sam: /intel by-hand user:@raider", byHand, {});
+  await stage.follow("@sam: /intel by-hand ▸ the ban", await byHand.select("do:na", [idIn(found)]), {});
+  await say(vera, "intel by-hand", { user: raider });
 
   begin("audit");
   await say(olivia, "audit search", { user: rogue });

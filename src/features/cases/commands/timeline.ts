@@ -1,7 +1,7 @@
 import { timelineKinds } from "../../../kernel/vocabulary.ts";
-import type { Entry, OptionSpec } from "../../../commands/entry.ts";
+import type { Entry, OptionSpec, PickSpec } from "../../../commands/entry.ts";
 import { textIn } from "../../../commands/input.ts";
-import { personPresses } from "../../../commands/press.ts";
+import { nativePresses, personPresses } from "../../../commands/press.ts";
 import { pickedQuery } from "../../../commands/records.ts";
 import { momentOf } from "../../../commands/show.ts";
 import { escapeText } from "../../../discord/replies.ts";
@@ -23,6 +23,14 @@ const line: NonNullable<Entry["line"]> = ({ at: then, kind, summary, reference, 
     .filter(Boolean)
     .join(" · ");
 
+/** Of a person's timeline: what others did in Discord leads on. */
+const opensNativeAction: PickSpec = {
+  press: nativePresses.show,
+  placeholder: "case pick-by-hand",
+  of: ({ kind, record_id: id, at: then, event }: { kind: string; record_id?: string; at: string; event: string }, { t }) =>
+    kind === "native_action" && id !== undefined ? { value: id, label: `${then.slice(0, 10)} · ${t(`= ${event}`)}` } : undefined,
+};
+
 /** What happened to a person, with filters and in short. */
 export const timelineEntries: readonly Entry[] = [
   {
@@ -35,6 +43,7 @@ export const timelineEntries: readonly Entry[] = [
       query: { ...pickedQuery(given, "kind"), include_alts: given.values["alts"]?.toString() },
     }),
     line,
+    picks: [opensNativeAction],
     press: { name: personPresses.timeline.name, carries: [...personPresses.timeline.carries, timelineKind] },
   },
   {
@@ -44,5 +53,6 @@ export const timelineEntries: readonly Entry[] = [
     options: [user],
     input: (given) => ({ params: { discord_user_id: textIn(given, "user") ?? "" } }),
     line,
+    picks: [opensNativeAction],
   },
 ];

@@ -126,6 +126,12 @@ export function recordsPart(reader: Reader, data: DataExportView, nameOf: Server
     ),
     ...listOf(
       reader,
+      data.native_actions,
+      t("page rest by-hand"),
+      (one) => html`${at(reader, one.at)}: ${word(reader, one.action)}, ${nameOf(one.guild_id) ?? html`<code>${one.guild_id}</code>`}`,
+    ),
+    ...listOf(
+      reader,
       data.linked_accounts,
       t("page rest linked"),
       (one) => html`${worded(reader, "link", one.kind)}, ${since(reader, one.since)}`,

@@ -9,6 +9,7 @@ import type {
   EvidenceItem,
   GuildMember,
   Match,
+  NativeAction,
   RosterEntry,
   RosterEvent,
   StaffProfile,
@@ -107,6 +108,11 @@ export const parts = {
     nickname: row.nick,
     role_ids: textsOf(row.roleIds),
     ...onWire(row, "present", "joinedAt"),
+  }),
+
+  nativeAction: ({ kind, ...row }: NativeAction): EntryOf<DataExportView["native_actions"]> => ({
+    action: kind,
+    ...onWire(row, "guildId", "at", "until"),
   }),
 
   staff: ({ held }: Access, { profile, entries, roster, callsigns }: StaffRows): Staff => ({

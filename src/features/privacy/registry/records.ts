@@ -164,5 +164,10 @@ export const recordColumns = {
     about: "subject_user_id of its entry",
     columns: { salt: "hash", payload: { redaction: "service", shown: { not: "staff" } } },
   },
+  NativeAction: {
+    about: (userId, recordedAt) => ({ userId, recordedAt }),
+    columns: { kind: "code", reason: { redaction: { becomes: null }, shown: { not: "staff" } } },
+  },
+  NativeLogPosition: { columns: {} },
   ReviewCard: { columns: { shown: "hash" } },
 } as const satisfies Partial<Registry>;

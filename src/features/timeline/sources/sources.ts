@@ -9,6 +9,7 @@ import type {
 } from "../../../generated/sqlite/client.ts";
 import { byId, sourceOf, type Asked, type Source, type SourceSpec } from "../source.ts";
 import { auditSource } from "./audit.ts";
+import { nativeActionSource } from "./native.ts";
 import { caseReference } from "../../../kernel/parsing.ts";
 
 /** What both sources of matches have in common. */
@@ -242,4 +243,5 @@ export const sources: readonly Source[] = [
   auditSource("staff"),
   linkMade,
   linkEnded,
+  nativeActionSource,
 ];

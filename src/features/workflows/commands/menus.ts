@@ -1,6 +1,12 @@
 import type { Verbs } from "../../../commands/verbs.ts";
 import { fieldError } from "../../../kernel/errors.ts";
-import type { Entry, MenuSpec, MenuTarget, Reply, Wording } from "../../../commands/entry.ts";
+import type { CommandInput, Entry, MenuSpec, MenuTarget, Reply, Wording } from "../../../commands/entry.ts";
+import { textIn } from "../../../commands/input.ts";
+import { nativePresses } from "../../../commands/press.ts";
+import { readView } from "../../../commands/records.ts";
+import type { Call } from "../../../kernel/call.ts";
+import { blacklistCategories } from "../../../kernel/vocabulary.ts";
+import type { NativeActionView } from "../../native-actions/native-actions.schema.ts";
 import { keepBeside, messageValues } from "../../../commands/messages.ts";
 import { madeAt } from "../checks/checks.ts";
 import { requestEntries } from "./request.ts";
@@ -15,6 +21,7 @@ function filing(path: string): Entry {
 
 const punishment = filing("punishment");
 const poach = filing("poach");
+const listing = filing("blacklist-user");
 const reason = { name: "reason", kind: "paragraph", required: true, min: 10, max: 1000 } as const;
 const evidence = { name: "evidence", kind: "paragraph", max: 4000 } as const;
 
@@ -26,7 +33,7 @@ async function reported(view: { reference: string }, wording: Wording, verbs: Ve
 }
 
 /** What only menus lead to: the form asks for what an option would. */
-export const requestMenuEntries: readonly Entry[] = [
+const messageAndPerson: readonly Entry[] = [
   {
     ...punishment,
     command,
@@ -49,6 +56,38 @@ export const requestMenuEntries: readonly Entry[] = [
     show: reported,
   },
 ];
+
+/** Whom and why, as somebody banned them by hand. @throws ProblemError record_not_found */
+async function nativeAction(given: CommandInput, call: Call, verbs: Verbs): Promise<NativeActionView> {
+  return await readView<NativeActionView>(verbs, "getNativeAction", call, { params: { id: textIn(given, "native-action") ?? "" } });
+}
+
+/** *Suggest listing*, for what somebody did by hand: the form has their reason. */
+const nativeListing: Entry = {
+  ...listing,
+  command,
+  path: "native-listing",
+  options: [],
+  form: [
+    reason,
+    { name: "category", kind: "choice", required: true, choices: blacklistCategories.user },
+    { name: "severity", kind: "choice", required: true },
+    { name: "summary", kind: "paragraph" },
+    evidence,
+  ],
+  async locate(given, call, verbs) {
+    verbs.require(listing.operation, call, {});
+    return { user: (await nativeAction(given, call, verbs)).user_id };
+  },
+  async fills(given, call, verbs): Promise<CommandInput["values"]> {
+    const done = await nativeAction(given, call, verbs);
+    return done.reason === null ? {} : { reason: done.reason };
+  },
+  press: nativePresses.suggestListing,
+};
+
+/** What only menus and buttons lead to. */
+export const requestMenuEntries: readonly Entry[] = [...messageAndPerson, nativeListing];
 
 /** @throws ProblemError validation_failed for a web-hook */
 function offenderOf({ user }: MenuTarget): string {

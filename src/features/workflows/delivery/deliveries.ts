@@ -5,6 +5,7 @@ import { Prisma, type WorkflowEffect } from "../../../generated/sqlite/client.ts
 import { requirePermission, systemCall, type Call } from "../../../kernel/call.ts";
 import { ProblemError } from "../../../kernel/errors.ts";
 import { uuid7 } from "../../../kernel/ids.ts";
+import { createEndedByHand } from "./by-hand.ts";
 import { createInternalDelivery } from "./internal.ts";
 import { createDiscordDelivery, type DiscordPort, type Tried } from "./discord.ts";
 import { createEffectRecords, type EffectRecordDeps } from "./records.ts";
@@ -161,6 +162,8 @@ export function createDeliveries(parts: DeliveryDeps) {
 
   return {
     ...createEffectRetry(parts),
+    /** For what lists that something was lifted by hand. */
+    endedByHand: createEndedByHand(records),
 
     /** Do everything that is due now; answers how many effects came to an end. */
     async deliverDue(call: Call): Promise<number> {

@@ -60,6 +60,8 @@ export const effectSentences: Sentences = {
   "Switched off in the decision of {action}.": "In der Entscheidung abgeschaltet ({action}).",
   "It was called off before it was done.": "Es wurde abgesagt, bevor es geschah.",
   "It was called off while it was being done.": "Es wurde abgesagt, während es geschah.",
+  "It was ended by hand in Discord.": "Es wurde in Discord von Hand beendet.",
+  "It was ended by hand in Discord by {user}.": "Es wurde in Discord von {user} von Hand beendet.",
   "It stays: another approval asks for the same.": "Es bleibt: Eine andere Zustimmung verlangt dasselbe.",
   "An approval of this request does: {keys}.": "Eine Zustimmung zu diesem Antrag bewirkt: {keys}.",
   "This effect is the point of the request.": "Darum geht es in dem Antrag; das lässt sich nicht abschalten.",

@@ -13,7 +13,7 @@ export const EffectView = z
   .object({
     key: z.string().meta({ example: "blacklist.create" }),
     status: z
-      .enum(["planned", "applied", "pending", "done", "failed", "skipped", "reversed"])
+      .enum(["planned", "applied", "pending", "done", "failed", "skipped", "reversed", "ended"])
       .meta({ description: "planned: in a dry run; pending: left for its date, or for the bot" }),
     target: z
       .object({ kind: z.string(), id: z.string(), reference: z.string().optional() })

@@ -1,0 +1,58 @@
+import type { CommandInput, Entry, Reply, Wording } from "../../../commands/entry.ts";
+import { textIn } from "../../../commands/input.ts";
+import { nativePresses } from "../../../commands/press.ts";
+import { readOptional, readView } from "../../../commands/records.ts";
+import { momentOf } from "../../../commands/show.ts";
+import type { Verbs } from "../../../commands/verbs.ts";
+import type { Call } from "../../../kernel/call.ts";
+import type { NativeActionKind } from "../../../kernel/vocabulary.ts";
+import type { NativeActionView } from "../../native-actions/native-actions.schema.ts";
+import type { CaseView } from "../cases.schema.ts";
+import { caseReply } from "./replies.ts";
+
+/** What the case is called until somebody gives it another title. */
+const titles: Readonly<Record<NativeActionKind, string>> = {
+  ban: "Banned by hand in Discord",
+  unban: "Unbanned by hand in Discord",
+  kick: "Kicked by hand in Discord",
+  timeout: "Timed out by hand in Discord",
+  timeout_lift: "Timeout lifted by hand in Discord",
+};
+
+const at = (given: CommandInput) => ({ params: { id: textIn(given, "native-action") ?? "" } });
+
+/** @throws ProblemError record_not_found */
+async function aboutWhom(given: CommandInput, call: Call, verbs: Verbs): Promise<CommandInput["values"]> {
+  verbs.require("createCase", call, {});
+  const { user_id: user, action } = await readView<NativeActionView>(verbs, "getNativeAction", call, at(given));
+  return { user, title: titles[action] };
+}
+
+/** The case, with what was done as its first note. */
+async function opened(view: CaseView, wording: Wording, verbs: Verbs): Promise<Reply> {
+  const { t, given } = wording;
+  const done = await readOptional<NativeActionView>(verbs, "getNativeAction", wording, at(given));
+  if (done !== undefined) {
+    const parts = [
+      `${t(`= ${done.action}`)} · ${momentOf(done.at)}`,
+      done.by === null ? undefined : `<@${done.by}>`,
+      done.until === null ? undefined : t("say until", { at: momentOf(done.until) }),
+      done.reason ?? undefined,
+    ];
+    const body = { body: parts.filter((part) => part !== undefined).join("\n") };
+    await readOptional(verbs, "createCaseNote", wording, { params: { id: view.number }, body });
+  }
+  const told = await readOptional<CaseView>(verbs, "getCase", wording, { params: { id: view.number } });
+  return { ...caseReply(told ?? view, wording), content: t("menu case-opened", { number: view.number }) };
+}
+
+/** *Make it a case*, for what somebody did by hand. */
+export const nativeCaseEntry: Entry = {
+  command: "menu",
+  path: "native-case",
+  operation: "createCase",
+  locate: aboutWhom,
+  input: (given) => ({ body: { title: textIn(given, "title"), subjects: [{ kind: "user", id: textIn(given, "user") }] } }),
+  show: opened,
+  press: nativePresses.makeCase,
+};

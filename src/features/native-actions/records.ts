@@ -1,0 +1,139 @@
+import type { Deps } from "../deps.ts";
+import { insertRows } from "../../database/insert.ts";
+import type { Tx } from "../../database/database.ts";
+import type { NativeAction } from "../../generated/sqlite/client.ts";
+import { addSeconds } from "../../kernel/clock.ts";
+import { systemCall } from "../../kernel/call.ts";
+import { uuid7 } from "../../kernel/ids.ts";
+import { laterOf, type Seen } from "./entries.ts";
+
+export type NativeRecords = ReturnType<typeof createNativeRecords>;
+
+/** What was ended by hand: whoever keeps a ledger of what the bot did marks it as ended. */
+export interface EndedByHand {
+  kind: "ban" | "timeout";
+  guildId: string;
+  userId: string;
+  /** Null where nobody knows. */
+  actorId: string | null;
+  at: Date;
+}
+
+/** Runs in the transaction that records what ended it. */
+export type OnEnded = (tx: Tx, ended: readonly EndedByHand[]) => Promise<void>;
+
+/** What is compared of what is recorded. */
+type Known = Pick<NativeAction, "kind" | "userId" | "at">;
+
+/** An event and the entry of the log about the same thing are this close, in seconds. */
+const sameWithin = 60;
+/** The clocks of Discord and of this machine differ by this many milliseconds at most. */
+const apartMs = 2000;
+const ends: Partial<Record<Seen["kind"], EndedByHand["kind"]>> = { unban: "ban", timeout_lift: "timeout" };
+
+/** The only writer of what others did, and of how far each log was read. */
+export function createNativeRecords({ database }: Deps<"database">) {
+  const endings: OnEnded[] = [];
+
+  /** What of a slice is not recorded yet; what an event told of without a name gets it from its entry. */
+  async function settle(tx: Tx, guildId: string, slice: readonly Seen[]): Promise<Seen[]> {
+    const ids = slice.flatMap(({ entryId }) => entryId ?? []);
+    const known = new Set(
+      (await tx.db.nativeAction.findMany({ where: { guildId, entryId: { in: ids } }, select: { entryId: true } })).map(
+        ({ entryId }) => entryId,
+      ),
+    );
+    const fresh = slice.filter(({ entryId }) => entryId === null || !known.has(entryId));
+    const close = await near(tx, guildId, fresh);
+    const added: Seen[] = [];
+    for (const seen of fresh) {
+      if (seen.entryId === null) {
+        if (!isKnown([...close, ...added], seen)) added.push(seen);
+        continue;
+      }
+      const nameless = close.find((one) => one.entryId === null && isSame(one, seen));
+      if (nameless === undefined) {
+        if (!seen.isOurs) added.push(seen);
+        continue;
+      }
+      close.splice(close.indexOf(nameless), 1);
+      const { entryId, actorId, reason, at } = seen;
+      const where = { id: nameless.id };
+      if (seen.isOurs) await tx.db.nativeAction.delete({ where });
+      else await tx.db.nativeAction.update({ where, data: { entryId, actorId, reason, at } });
+    }
+    return added;
+  }
+
+  /** Bans of these people that are recorded already, from about the same time. */
+  async function near({ db }: Tx, guildId: string, slice: readonly Seen[]): Promise<NativeAction[]> {
+    const bans = slice.filter(({ kind }) => kind === "ban" || kind === "unban");
+    if (bans.length === 0) return [];
+    const times = bans.map(({ at }) => at.getTime());
+    const from = addSeconds(new Date(Math.min(...times)), -sameWithin);
+    const to = addSeconds(new Date(Math.max(...times)), sameWithin);
+    return await db.nativeAction.findMany({
+      where: {
+        guildId,
+        userId: { in: [...new Set(bans.map(({ userId }) => userId))] },
+        kind: { in: ["ban", "unban"] },
+        at: { gte: from, lte: to },
+      },
+      orderBy: [{ at: "asc" }, { id: "asc" }],
+    });
+  }
+
+  return {
+    /** Have what keeps a ledger of the bot's actions hear of what was ended by hand. */
+    registerEnding(handler: OnEnded): void {
+      endings.push(handler);
+    },
+
+    /** The entry up to which a guild's log was read; undefined: never. */
+    async positionOf(guildId: string): Promise<string | undefined> {
+      return (await database.read.nativeLogPosition.findUnique({ where: { guildId } }))?.entryId;
+    },
+
+    /**
+     * Record what was seen, each thing once, and how far the log was read, in one transaction.
+     * @param slice in the order in which it happened, all of one guild
+     * @param upTo the last entry that was read; undefined: the position stays
+     */
+    async write(guildId: string, slice: readonly Seen[], upTo?: string): Promise<void> {
+      await database.write(systemCall("job", uuid7()), async (tx) => {
+        await tx.lock(`native_actions:${guildId}`);
+        const added = slice.length === 0 ? [] : await settle(tx, guildId, slice);
+        // What happened in one millisecond stays in its order.
+        const names = added.map(() => uuid7(tx.now.getTime())).toSorted();
+        const rows = added.map(({ isOurs: _, ...seen }, index) => ({ id: names[index] ?? "", ...seen, recordedAt: tx.now }));
+        await insertRows(tx, "NativeAction", rows);
+        const ended = added.flatMap(({ kind, userId, actorId, at }): EndedByHand[] => {
+          const what = ends[kind];
+          return what === undefined ? [] : [{ kind: what, guildId, userId, actorId, at }];
+        });
+        if (ended.length > 0) for (const handler of endings) await handler(tx, ended);
+        if (upTo !== undefined) await moveTo(tx, guildId, upTo);
+      });
+    },
+  };
+}
+
+/** Whether the last that is known of a person at that time is the very thing. A ban is not told of twice before it was lifted. */
+function isKnown(rows: readonly Known[], { userId, kind, at }: Seen): boolean {
+  const before = rows.filter((one) => one.userId === userId && one.at.getTime() <= at.getTime() + apartMs);
+  const last = before.toSorted((one, other) => one.at.getTime() - other.at.getTime()).at(-1);
+  return last?.kind === kind;
+}
+
+function isSame(one: Known, other: Seen): boolean {
+  const isClose = Math.abs(one.at.getTime() - other.at.getTime()) <= sameWithin * 1000;
+  return one.kind === other.kind && one.userId === other.userId && isClose;
+}
+
+/** The position only moves on: a slice that is written late takes nothing back. */
+async function moveTo({ db, now }: Tx, guildId: string, entryId: string): Promise<void> {
+  const known = await db.nativeLogPosition.findUnique({ where: { guildId } });
+  if (known === null) await db.nativeLogPosition.create({ data: { guildId, entryId, updatedAt: now } });
+  else if (laterOf(known.entryId, entryId) !== known.entryId)
+    await db.nativeLogPosition.update({ where: { guildId }, data: { entryId, updatedAt: now } });
+}

@@ -1,0 +1,29 @@
+import type { NativeAction } from "../../../generated/sqlite/client.ts";
+import { isoOrNull } from "../../../kernel/fields.ts";
+import type { NativeActionKind } from "../../../kernel/vocabulary.ts";
+import { byId, sourceOf } from "../source.ts";
+
+const tellings: Readonly<Record<NativeActionKind, (guild: string, until: string | null) => string>> = {
+  ban: (guild) => `Was banned by hand on the server ${guild}.`,
+  unban: (guild) => `Was unbanned by hand on the server ${guild}.`,
+  kick: (guild) => `Was kicked by hand from the server ${guild}.`,
+  timeout: (guild, until) => `Was timed out by hand on the server ${guild} until ${until ?? "–"}.`,
+  timeout_lift: (guild) => `A timeout was lifted by hand on the server ${guild}.`,
+};
+
+function summaryOf({ kind, guildId, until, reason }: NativeAction): string {
+  const told = tellings[kind as NativeActionKind](guildId, isoOrNull(until));
+  return reason === null ? told : `${told} Reason given: ${reason}`;
+}
+
+/** What others did in Discord, with the reason they gave there. */
+export const nativeActionSource = sourceOf<NativeAction>({
+  name: "native_action",
+  kind: "native_action",
+  find: (db, query) => db.nativeAction.findMany(query),
+  total: (db, query) => db.nativeAction.count(query),
+  time: "at",
+  key: byId,
+  about: ({ userIds }) => ({ userId: { in: [...userIds] } }),
+  tell: (row) => ({ event: row.kind, summary: summaryOf(row), userId: row.userId, recordId: row.id, actorId: row.actorId }),
+});
