@@ -1,6 +1,7 @@
 import { systemCall } from "../../src/kernel/call.ts";
 import type { User } from "../../src/sandbox/index.ts";
 import { authorize, staffAtConsole } from "../contract/world.ts";
+import { settled } from "./native-actions-ground.ts";
 import type { World } from "../support/world.ts";
 
 /** What commands take: text, numbers, and people. */
@@ -131,6 +132,8 @@ export async function playAll(world: World): Promise<PlayedWorld> {
   const override = [{ key: "staff.suspend", effect: "allow", reason: "While the lead is away" }];
   await world.patch(`/permissions/users/${moderator.id}`, { overrides: override }, { actor: admin });
 
+  world.guild.timeout(ann, 60, { by: owner, reason });
+  await settled(world);
   const run = (await world.get("/roster/audits", { actor: owner })).body.data[0]?.id as string;
   const inCase = { case: number };
   const byUser = { user: ann };
@@ -154,6 +157,7 @@ export async function playAll(world: World): Promise<PlayedWorld> {
       "intel matches": byUser,
       "intel strikes": byUser,
       "intel clearances": byUser,
+      "intel by-hand": byUser,
       "intel server agreements": { server: there },
       "intel server incidents": { server: there },
       "alts list": byUser,
