@@ -31,6 +31,7 @@ const example = {
   in_force: true,
   effect_ref: null,
   origin_reference: null,
+  notice: null,
   voided: null,
 };
 const refusals = ["record_not_found", "conflict_of_interest", "hierarchy_violation", "invalid_transition"] as const;
