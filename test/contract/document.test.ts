@@ -1,6 +1,7 @@
 // @module-tag postgres
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, test } from "vitest";
+import { actionsOf, settled } from "../features/native-actions-ground.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import type { Answer, AskOptions } from "../support/world.ts";
@@ -177,6 +178,9 @@ test("every route, asked as it should be and by all who should not, answers only
   };
   const personnel = await createPersonnel(world, owner);
   /** What `{id}` stands for; the longest beginning of a path that fits counts. */
+  world.guild.timeout(person, 60, { by: owner });
+  await settled(world);
+  const [byHand] = await actionsOf(world, person, owner);
   const ids = Object.entries({
     "/blacklist": record.body.data.id,
     "/blacklist/{id}/purge": ended.body.data.id,
@@ -187,6 +191,7 @@ test("every route, asked as it should be and by all who should not, answers only
     "/cases/{id}/reopen": endedCase,
     "/cases/{id}/restore": binnedCase,
     "/evidence": evidence.body.data.id,
+    "/native-actions": byHand?.id ?? "",
     "/workflows/drafts": await suggest(freshId()),
     "/workflows/drafts/{id}/file": await suggest(freshId()),
     "/roster": personnel.entry,

@@ -1,5 +1,6 @@
 import type { User } from "../../../src/sandbox/index.ts";
 import type { World } from "../../support/world.ts";
+import { actionsOf, settled } from "../../features/native-actions-ground.ts";
 import { filing } from "../document.ts";
 import { createPersonnel } from "../personnel.ts";
 import { accept } from "../policy-cast.ts";
@@ -51,6 +52,9 @@ export async function createRecords(world: World): Promise<Records> {
   for (const kind of ["punishment", "poach"]) keep("/workflows/policies", `/workflows/policies/${kind}`);
   keep("/problems", "/problems/rate_limited");
   keep("/channels", `/channels/${world.guild.id}`);
+  world.guild.timeout(person, 60, { by: owner });
+  await settled(world);
+  for (const { id } of await actionsOf(world, person, owner)) keep("/native-actions", `/native-actions/${id}`);
   await make("/servers", { id: world.guild.id });
   await make("/keys", { name: "another", scopes: ["staff.read"], delegation: "trusted" });
   const listed = await make("/blacklist", { kind: "user", subject_id: person.id });
