@@ -64,6 +64,7 @@ const scenes: Record<string, () => Promise<Hidden>> = {
     body: { allegation: "Shared more than was first thought." },
   }),
   "GET /workflows/{type}/{id}/history": () => confidentialRequest(),
+  "POST /workflows/{type}/{id}/look": () => confidentialRequest(),
   "GET /workflows/{type}/{id}/comments": () => confidentialRequest(),
   "POST /workflows/{type}/{id}/comments": async () => ({ ...(await confidentialRequest()), body: { body: "Between us." } }),
   "PATCH /workflows/{type}/{id}/comments/{comment_id}": async () => {

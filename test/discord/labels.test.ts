@@ -85,6 +85,26 @@ function shown(): Map<string, string> {
   return found;
 }
 
+/** Every field of what commands send, with an operation that takes it: a refusal names the one that nobody gave by its word. */
+function sent(): Map<string, string> {
+  const found = new Map<string, string>();
+  const seen = new Set<z.ZodType>();
+  const note = (schema: z.ZodType, operation: string): void => {
+    if (seen.has(schema)) return;
+    seen.add(schema);
+    for (const { shape } of objectsIn(schema))
+      for (const [field, inner] of Object.entries(shape)) {
+        found.set(field, operation);
+        note(inner as unknown as z.ZodType, operation);
+      }
+  };
+  for (const { operation } of entries) {
+    const { body, query } = specs.get(operation)?.request ?? {};
+    for (const schema of [body, query]) if (schema !== undefined) note(schema as z.ZodType, operation);
+  }
+  return found;
+}
+
 describe.each([
   ["English", en],
   ["German", de],
@@ -92,6 +112,12 @@ describe.each([
   test("has a word for every field that the general wording shows", () => {
     const fields = shown();
     expect(fields.size).toBeGreaterThan(50);
+    expect([...fields].filter(([field]) => texts[`label ${field}`] === undefined).map((one) => one.join(" of "))).toEqual([]);
+  });
+
+  test("has a word for every field that a refusal can name", () => {
+    const fields = sent();
+    expect(fields.size).toBeGreaterThan(100);
     expect([...fields].filter(([field]) => texts[`label ${field}`] === undefined).map((one) => one.join(" of "))).toEqual([]);
   });
 });
