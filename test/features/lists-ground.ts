@@ -50,6 +50,9 @@ export async function playAll(world: World): Promise<PlayedWorld> {
   const template = { title: "First contact", type: "punishment", due: "P7D", points: 2 };
   const put = await world.put("/cases/templates/first_contact", template, { actor: owner });
   if (put.status >= 300) throw new Error(JSON.stringify(put.body));
+  const rules = await world.put(`/guilds/${world.guild.id}/direct`, { warning: { level: "moderator" } }, { actor: owner });
+  if (rules.status >= 300) throw new Error(JSON.stringify(rules.body));
+  await made(`/guilds/${world.guild.id}/moderation`, { action: "warning", user_id: bob.id, reason }, moderator);
   await made("/keys", { name: "site", scopes: ["staff.*"], delegation: "trusted" });
 
   await made(`/users/${ann.id}/links`, {
@@ -153,6 +156,7 @@ export async function playAll(world: World): Promise<PlayedWorld> {
       "case files": inCase,
       "case history": inCase,
       "case timeline": byUser,
+      history: byUser,
       "intel servers": byUser,
       "intel matches": byUser,
       "intel strikes": byUser,

@@ -8,7 +8,7 @@ const shapes = new Map(routeTable().map(({ spec }) => [spec.operationId, spec.su
 /** Every entry that answers a list in pages. */
 const lists = commandTable()
   .entries.filter(({ operation, asFiles, answers }) => shapes.get(operation) === "list" && asFiles !== true && answers === undefined)
-  .map(({ command, path }) => `${command} ${path}`);
+  .map(({ command, path }) => `${command} ${path}`.trim());
 
 /** Lists of nothing but what people wrote, and of sentences of the service. */
 const words: ReadonlySet<string> = new Set(["case notes", "case note-history", "case history", "review comments"]);
