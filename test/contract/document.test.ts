@@ -141,6 +141,9 @@ test("every route, asked as it should be and by all who should not, answers only
   await until(read, ({ body }) => body.data.effects[0]?.status === "failed", 60_000);
   const [amended, said] = [await world.post("/workflows/poach", filing("poach"), { actor: viewer }), { body: "Looked at it." }];
   const comment = await world.post(`/workflows/poach/${request.body.id}/comments`, said, { actor: owner });
+  await world.put(`/guilds/${world.guild.id}/direct`, { warning: { level: "moderator" } }, { actor: owner });
+  const warning = { action: "warning", user_id: freshId(), reason: "Insulted two newcomers." };
+  const alone = await world.post(`/guilds/${world.guild.id}/moderation`, warning, { actor: bystander });
   const grant = (key: string) => ({ overrides: [{ key, effect: "allow", reason: "on call tonight" }] });
   const hold = async (key: string): Promise<string> =>
     (await world.patch(`/permissions/users/${bystander.id}`, grant(key), { actor: other })).body.data.id;
@@ -257,6 +260,7 @@ test("every route, asked as it should be and by all who should not, answers only
     const own: Record<string, Record<string, string>> = {
       redactUser: { discord_user_id: person.id },
       amendWorkflow: { website_id: amended.body.id },
+      lookAtWorkflow: { type: "punishment", website_id: alone.body.id },
       deleteCaseLink: { link_id: caseLink.body.data.id },
       retryWorkflowEffect: { website_id: untold.body.id },
       deleteCallsignPool: { key: "unused" },
