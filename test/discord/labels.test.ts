@@ -95,12 +95,12 @@ function sent(): Map<string, string> {
     for (const { shape } of objectsIn(schema))
       for (const [field, inner] of Object.entries(shape)) {
         found.set(field, operation);
-        note(inner as unknown as z.ZodType, operation);
+        note(inner, operation);
       }
   };
   for (const { operation } of entries) {
     const { body, query } = specs.get(operation)?.request ?? {};
-    for (const schema of [body, query]) if (schema !== undefined) note(schema as z.ZodType, operation);
+    for (const schema of [body, query]) if (schema !== undefined) note(schema, operation);
   }
   return found;
 }
