@@ -16,6 +16,7 @@ import { mostUsed } from "./features/help/tasks.ts";
 import { intelligence } from "./features/intelligence/feature.ts";
 import { keys } from "./features/keys/feature.ts";
 import { linkReach, links } from "./features/links/feature.ts";
+import { listChecks, lists } from "./features/lists/feature.ts";
 import { permissions, access } from "./features/permissions/feature.ts";
 import { personalData, privacy } from "./features/privacy/feature.ts";
 import { roster, rosterAudits, rosterEntries, rosterSync } from "./features/roster/feature.ts";
@@ -29,6 +30,7 @@ import type { Route } from "./operations/route.ts";
 
 /** Every feature, in the order of creation: what one needs is made by the core or by a feature above it. */
 export const features = compose<Core & Interfaces>()
+  .with(listChecks)
   .with(access)
   .with(audit)
   .with(events)
@@ -54,6 +56,7 @@ export const features = compose<Core & Interfaces>()
   .with(cases)
   .with(workflows)
   .with(deliveries)
+  .with(lists)
   .with(cards)
   .with(rosterSync)
   .with(callsignRegistry)
@@ -89,6 +92,7 @@ const chapters = [
   "channels",
   "confirmations",
   "blacklist",
+  "lists",
   "cases",
   "evidence",
   "workflows",
