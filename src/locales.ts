@@ -19,6 +19,8 @@ import { intelligenceTexts } from "./features/intelligence/intelligence.texts.ts
 import { keysSentences } from "./features/keys/keys.sentences.ts";
 import { linksSentences } from "./features/links/links.sentences.ts";
 import { linksTexts } from "./features/links/links.texts.ts";
+import { listsSentences } from "./features/lists/lists.sentences.ts";
+import { listsTexts } from "./features/lists/lists.texts.ts";
 import { permissionsSentences } from "./features/permissions/permissions.sentences.ts";
 import { permissionsTexts } from "./features/permissions/permissions.texts.ts";
 import { privacySentences } from "./features/privacy/privacy.sentences.ts";
@@ -62,6 +64,7 @@ export const en = {
   ...helpTexts.en,
   ...intelligenceTexts.en,
   ...linksTexts.en,
+  ...listsTexts.en,
   ...permissionsTexts.en,
   ...privacyPageTexts.en,
   ...privacyTexts.en,
@@ -91,6 +94,7 @@ export const de = {
   ...helpTexts.de,
   ...intelligenceTexts.de,
   ...linksTexts.de,
+  ...listsTexts.de,
   ...permissionsTexts.de,
   ...privacyPageTexts.de,
   ...privacyTexts.de,
@@ -116,6 +120,7 @@ export const deSentences: Sentences = {
   ...intelligenceSentences,
   ...keysSentences,
   ...linksSentences,
+  ...listsSentences,
   ...permissionsSentences,
   ...refusalSentences,
   ...privacySentences,
