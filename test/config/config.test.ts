@@ -66,6 +66,7 @@ test("the required variables alone give every default", () => {
     leaveAccess: "keep",
     switchedOff: new Set(),
     roster: { followsDiscord: true, auditHour: 3, inactiveDays: 30 },
+    actionBreaker: 20,
   });
 });
 

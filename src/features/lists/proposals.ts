@@ -26,7 +26,7 @@ export function createProposals({ database, clock, ledger, workflows }: Proposal
     const body = {
       user_id: userId,
       action: "note",
-      reason: `${recordReference} lists this person, and the rules of the server propose: ${action ?? "note"}.`,
+      reason: `${recordReference} lists this person, and the rules of the server propose a punishment.`,
       discord: { action: penalties[action ?? ""] ?? "none", guild_ids: rows.map(({ guildId }) => guildId) },
       ...(action === "timeout" && seconds !== null && { duration: `PT${seconds.toString()}S` }),
       notify_subject: false,
