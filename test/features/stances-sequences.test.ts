@@ -1,4 +1,6 @@
 import fc from "fast-check";
+import type { Call } from "../../src/kernel/call.ts";
+import type { Tx } from "../../src/database/database.ts";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { createEmptyCopy } from "../support/database.ts";
 import { seedOf, sizeOf } from "../support/size.ts";
@@ -112,7 +114,7 @@ async function act(opened: Opened, hall: Hall, person: Person, what: Exclude<Ste
     person.isPresent = false;
   } else if (what === "list" && person.record === null) {
     const input = { kind: "user" as const, subject_id: id, category: "raid" as const, severity: "high" as const, reason_public: "A raid." };
-    person.record = (await services.blacklist.create(by(), input as never)).number;
+    person.record = (await services.blacklist.create(by(), input)).number;
   } else if (what === "revoke" && person.record !== null) {
     await services.blacklist.revoke(by(), person.record, { reason: "It was somebody else." });
     person.record = null;
@@ -157,20 +159,20 @@ test("killed before or after any write, the service loses no action and does non
       await first.services.lists.stances.put(first.by(), hall.id, {}, { rules: [{ category: "raid", stance: "apply", action: "ban" }] });
       const listing = { kind: "user", category: "raid", severity: "high", reason_public: "A raid." } as const;
       first.join(hall, userId, clock);
-      await first.services.blacklist.create(first.by(), { ...listing, subject_id: userId } as never);
+      await first.services.blacklist.create(first.by(), { ...listing, subject_id: userId });
       hall.bans.set(other, "By hand.");
       const { write } = first.services.database;
       let left = at;
       const isDead = () => left <= 0;
       Object.assign(first.services.database, {
-        write: (async (call, work) => {
+        write: async <T>(call: Call, work: (tx: Tx) => Promise<T>): Promise<T> => {
           if (isDead()) throw new Error("killed");
           left -= 1;
           if (left === 0 && moment === "before") throw new Error("killed");
           const answer = await write(call, work);
           if (left === 0) throw new Error("killed");
           return answer;
-        }) as typeof write,
+        },
       });
       await first.settle().catch(() => undefined);
       isOver = left > 0;

@@ -167,7 +167,7 @@ test("a mistaken import of many acts on as many as an hour allows, waits, and is
   expect(bay.bans()).toEqual([]);
 });
 
-test("who joined while the service was away is met after its start, and a join of nobody listed asks the database nothing", async () => {
+test("who joined while the service was away is met after its start, and of a stranger memory alone tells that nobody lists them", async () => {
   const { world, bay, stance, list, rows } = await community();
   await stance(bay, { category: "raid", stance: "apply", action: "kick" });
   const user = world.sandbox.createUser("late");
@@ -180,4 +180,6 @@ test("who joined while the service was away is met after its start, and a join o
   bay.addMember(user);
   await within(() => bay.member(user) === undefined);
   expect(await rows(user)).toHaveLength(2);
+  const stranger = world.member();
+  expect(world.app.lists.sources.map(({ mayList }) => [mayList(stranger.id), mayList(user.id)])).toEqual([[false, true]]);
 });
