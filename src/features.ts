@@ -16,7 +16,7 @@ import { mostUsed } from "./features/help/tasks.ts";
 import { intelligence } from "./features/intelligence/feature.ts";
 import { keys } from "./features/keys/feature.ts";
 import { linkReach, links } from "./features/links/feature.ts";
-import { listChecks, lists } from "./features/lists/feature.ts";
+import { listChecks, listRules, lists } from "./features/lists/feature.ts";
 import { permissions, access } from "./features/permissions/feature.ts";
 import { personalData, privacy } from "./features/privacy/feature.ts";
 import { roster, rosterAudits, rosterEntries, rosterSync } from "./features/roster/feature.ts";
@@ -50,6 +50,7 @@ export const features = compose<Core & Interfaces>()
   .with(links)
   .with(authorization)
   .with(evidence)
+  .with(listRules)
   .with(blacklist)
   .with(callsigns)
   .with(requestRecords)

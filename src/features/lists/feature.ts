@@ -13,39 +13,57 @@ import { createExemptionsService } from "./exemptions.service.ts";
 import { createHandListeners } from "./lists.listeners.ts";
 import { createLedger } from "./ledger.ts";
 import { listsRoutes } from "./lists.routes.ts";
-import { createOwnList } from "./own-list.ts";
-import { createPreviews } from "./preview.ts";
+import { createOwnList, type ListSource } from "./own-list.ts";
+import { createPreviews, type Previews } from "./preview.ts";
 import { createProposals } from "./proposals.ts";
 import { createReconcile } from "./reconcile.ts";
-import { createRules } from "./rules.ts";
+import { createRules, type Rules } from "./rules.ts";
 import { createStancesService } from "./stances.service.ts";
 import { createListWorker, type ListWorker } from "./worker.ts";
 
 /** Who is to be compared with the lists again: asked for by every feature that changes what lists say. */
 export const listChecks = feature({ create: () => ({ listChecks: createListChecks() }) });
 
+interface PreviewsNeeds extends Core {
+  access: AccessDirectory;
+  matches: MatchesService;
+  reach: LinkReach;
+}
+
+/** What lists say, what guilds want done about it, and what would follow. */
+export const listRules = feature({
+  create(deps: PreviewsNeeds) {
+    const ownList = createOwnList(deps);
+    const [sources, rules]: [ListSource[], Rules] = [[ownList], createRules(deps)];
+    const listPreviews = createPreviews({ ...deps, sources, ownList, rules, most: deps.config.actionBreaker });
+    return { listSources: sources, listRules: rules, listPreviews };
+  },
+  async load({ listRules: rules, listSources: sources }) {
+    await rules.load();
+    for (const source of sources) await source.load();
+  },
+});
+
 interface ListsNeeds extends Core {
   listChecks: ListChecks;
+  listSources: readonly ListSource[];
+  listRules: Rules;
+  listPreviews: Previews;
   access: AccessDirectory;
   audit: AuditService;
   events: Pick<EventsService, "onEmit">;
-  matches: MatchesService;
-  reach: LinkReach;
   workflows: WorkflowsService;
 }
 
 /** What guilds do about listed people. */
 export const lists = feature({
   create(deps: ListsNeeds) {
-    const { config, database, listChecks: checks } = deps;
+    const { config, database, listChecks: checks, listSources: sources, listRules: rules, listPreviews: previews } = deps;
     const most = config.actionBreaker;
     const alerts = { raise: () => undefined };
     const ledger = createLedger(deps);
-    const rules = createRules(deps);
-    const sources = [createOwnList(deps)];
     const work: { worker?: ListWorker } = {};
     const breaker = createBreaker({ ...deps, ledger, alerts, most, wake: () => work.worker?.wake() });
-    const previews = createPreviews({ ...deps, sources, rules, most });
     const worker = createListWorker({
       ...deps,
       checks,
@@ -64,15 +82,11 @@ export const lists = feature({
       exemptions: createExemptionsService({ ...deps, checks }),
       breaker,
     };
-    return { lists: { ...services, previews, worker, sources, rules, hands: createHandListeners({ database, ledger }) } };
+    return { lists: { ...services, worker, hands: createHandListeners({ database, ledger }) } };
   },
   routes: ({ lists }) => listsRoutes(lists),
   listeners: ({ lists }) => lists.hands,
   jobs: ({ lists }) => ({ lists: lists.exemptions.expireDue }),
-  async load({ lists }) {
-    await lists.rules.load();
-    for (const source of lists.sources) await source.load();
-  },
   start: ({ lists }) => lists.worker.start(),
   stop: ({ lists }) => lists.worker.stop(),
 });

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { Duration, Snowflake, text, Timestamp } from "../../kernel/fields.ts";
+import { GuildPreview } from "../../kernel/guild-preview.ts";
 import { blacklistCategories, severities } from "../../kernel/vocabulary.ts";
 
 /** The list of this community; the lists it follows have ids of their own. */
@@ -66,19 +67,6 @@ export const PutStanceQuery = z.strictObject({
   dry_run: z.enum(["true", "false"]).default("false").meta({ description: "`true` tells what would follow and changes nothing" }),
 });
 export type PutStanceQuery = z.input<typeof PutStanceQuery>;
-
-/** How many people in a guild something concerns. */
-export const GuildPreview = z
-  .object({
-    guild_id: Snowflake,
-    notify: z.int().min(0).meta({ description: "People of whom the alerts channel is told" }),
-    propose: z.int().min(0).meta({ description: "People about whom a punishment is proposed" }),
-    apply: z.int().min(0).meta({ description: "People the bot acts on" }),
-    take_back: z.int().min(0).meta({ description: "People of whom the bot takes back what it did" }),
-    waiting: z.int().min(0).meta({ description: "Of those the bot acts on: more than an hour allows, which wait for a confirmation" }),
-  })
-  .meta({ id: "GuildPreview", description: "What would follow for the members a guild has now" });
-export type GuildPreview = z.infer<typeof GuildPreview>;
 
 export const StanceView = z
   .object({

@@ -34,6 +34,8 @@ export const listsTexts = texts({
     "setup lists nothing-held": "Nothing waits for a confirmation.",
     "setup lists held-waiting": "{waiting} people wait for a confirmation; {acted} were acted on before. Confirm, or undo all of it:",
     "setup lists held-confirmed": "Everything was confirmed: {acted} people were acted on. It can still be undone.",
+    "setup lists confirm-button": "Do all of it",
+    "setup lists undo-button": "Undo all of it",
     "setup lists ask-confirm": "Have all of this done now?",
     "setup lists ask-undo": "Take all of this back? Kicks cannot be undone.",
     "setup lists undone": "What waited is dropped, and the bot takes back what it did. It is not done again for the same records.",
@@ -77,6 +79,8 @@ export const listsTexts = texts({
     "setup lists held-waiting":
       "{waiting} Personen warten auf eine Bestätigung; bei {acted} wurde schon gehandelt. Bestätige es, oder nimm alles zurück:",
     "setup lists held-confirmed": "Alles wurde bestätigt: Bei {acted} Personen wurde gehandelt. Es kann noch zurückgenommen werden.",
+    "setup lists confirm-button": "Alles ausführen",
+    "setup lists undo-button": "Alles zurücknehmen",
     "setup lists ask-confirm": "Das alles jetzt ausführen lassen?",
     "setup lists ask-undo": "Das alles zurücknehmen? Wer hinausgeworfen wurde, kommt dadurch nicht zurück.",
     "setup lists undone":

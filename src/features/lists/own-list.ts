@@ -17,6 +17,8 @@ export interface ListSource {
   mayList(userId: string): boolean;
   /** These people may be listed from now on. */
   learn(userIds: readonly string[]): void;
+  /** Accounts besides these that what lists say of these people may concern. */
+  reachedFrom(db: Reader, userIds: readonly string[]): Promise<string[]>;
   /** What counts now about these people; those who are not listed are left out. */
   listingsOf(db: Reader, userIds: readonly string[], now: Date): Promise<Map<string, Listing[]>>;
 }
@@ -32,6 +34,12 @@ const counting = ["open", "acknowledged", "confirmed"];
 const actions: Readonly<Record<string, ListActionName>> = { deny_entry: "kick", kick: "kick", ban: "ban" };
 const takenIn = { confirmed: ["confirmed", "probable"], probable: ["probable"] } as const;
 
+/** The list of this community, of which it can be asked what records would do that are not made yet. */
+export interface OwnList extends ListSource {
+  /** Whom records about people would list: those they are about, and their linked accounts as far as the records take them in. */
+  listedBy(db: Reader, rows: readonly BlacklistRecord[]): Promise<Map<string, Listing[]>>;
+}
+
 export interface OwnListDeps {
   database: Database;
   matches: Pick<MatchesService, "mayList">;
@@ -39,7 +47,7 @@ export interface OwnListDeps {
 }
 
 /** The blacklist of this community: who is listed, whose account is linked with theirs, and who is a member of a listed server. */
-export function createOwnList({ database, matches, reach }: OwnListDeps): ListSource {
+export function createOwnList({ database, matches, reach }: OwnListDeps): OwnList {
   /** Everyone with linked accounts or matches; records have an index of their own. */
   const around = createKeyTable();
   const learn = (userIds: readonly string[]): void => {
@@ -75,6 +83,23 @@ export function createOwnList({ database, matches, reach }: OwnListDeps): ListSo
       }
     },
 
+    async reachedFrom(db, userIds) {
+      const linked = await reach.reachOfAll(db, userIds);
+      const asked = new Set(userIds);
+      return [...new Set([...linked.values()].flat().map(({ userId }) => userId))].filter((userId) => !asked.has(userId));
+    },
+
+    async listedBy(db, rows) {
+      const linked = await reach.reachOfAll(db, [...new Set(rows.map(({ subjectId }) => subjectId))]);
+      const listed = new Map<string, Listing[]>();
+      for (const row of rows) {
+        const others = (linked.get(row.subjectId) ?? []).filter(({ confidence }) => takesIn(row, confidence));
+        for (const userId of [row.subjectId, ...others.map((other) => other.userId)])
+          listed.set(userId, [...(listed.get(userId) ?? []), listingOf(row)]);
+      }
+      return listed;
+    },
+
     async listingsOf(db, userIds, now) {
       const found = new Map<string, Map<string, BlacklistRecord>>();
       const note = (userId: string, row: BlacklistRecord): void => {
@@ -90,7 +115,7 @@ export function createOwnList({ database, matches, reach }: OwnListDeps): ListSo
           for (const row of bySubject.get(userId) ?? []) note(userId, row);
           for (const { userId: other, confidence } of linked.get(userId) ?? [])
             for (const row of bySubject.get(other) ?? [])
-              if (takenIn[confidence].some((alts) => alts === row.includeAlts)) note(userId, row);
+              if (takesIn(row, confidence)) note(userId, row);
         }
         const matched = await db.match.findMany({
           where: { userId: { in: some }, kind: "server_blacklist", status: { in: counting } },
@@ -133,8 +158,12 @@ function counts({ activeKey, startsAt, expiresAt }: BlacklistRecord, now: Date):
   return activeKey !== null && startsAt <= now && (expiresAt === null || expiresAt > now);
 }
 
+function takesIn({ includeAlts }: Pick<BlacklistRecord, "includeAlts">, confidence: keyof typeof takenIn): boolean {
+  return takenIn[confidence].some((alts) => alts === includeAlts);
+}
+
 /** What a record of ours says to guilds. @param row one that is there, or that would be made */
-export function listingOf(
+function listingOf(
   row: Pick<
     BlacklistRecord,
     "id" | "number" | "kind" | "category" | "severity" | "recommendedAction" | "memberPolicy" | "scope" | "serverIds"

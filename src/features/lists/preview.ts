@@ -1,8 +1,10 @@
 import type { Deps } from "../deps.ts";
 import type { Presences } from "../../discord/guild/presence.ts";
 import type { GuildState } from "../../discord/guild-state.ts";
-import type { GuildPreview, StanceRule } from "./lists.schema.ts";
-import type { ListSource } from "./own-list.ts";
+import type { BlacklistRecord } from "../../generated/sqlite/client.ts";
+import type { GuildPreview } from "../../kernel/guild-preview.ts";
+import type { StanceRule } from "./lists.schema.ts";
+import type { ListSource, OwnList } from "./own-list.ts";
 import type { Rules } from "./rules.ts";
 import { verdictsOf, type Listing, type Verdict } from "./verdict.ts";
 import { standingKeyOf } from "./ledger.ts";
@@ -11,6 +13,7 @@ export type Previews = ReturnType<typeof createPreviews>;
 
 export interface PreviewDeps extends Deps<"database" | "clock" | "access"> {
   sources: readonly ListSource[];
+  ownList: Pick<OwnList, "listedBy">;
   rules: Rules;
   most: number;
   guildState: Pick<GuildState, "guilds"> & { presences: Pick<Presences, "membersOf" | "joinedAt"> };
@@ -19,7 +22,7 @@ export interface PreviewDeps extends Deps<"database" | "clock" | "access"> {
 const atOnce = 450;
 
 /** Counts what would follow for the members guilds have now. Nothing is written. */
-export function createPreviews({ database, clock, access, sources, rules, most, guildState }: PreviewDeps) {
+export function createPreviews({ database, clock, access, sources, ownList, rules, most, guildState }: PreviewDeps) {
   /** What all lists say about some people. */
   async function listingsOf(userIds: readonly string[]): Promise<Map<string, Listing[]>> {
     const all = new Map<string, Listing[]>();
@@ -105,8 +108,10 @@ export function createPreviews({ database, clock, access, sources, rules, most, 
       return counted(guildId, people);
     },
 
-    /** What each guild would do if these people were listed so, besides what lists say of them already. */
-    async ofListings(listed: ReadonlyMap<string, readonly Listing[]>): Promise<GuildPreview[]> {
+    /** What each guild would do if there were these records about people; guilds without any of them are left out. */
+    async ofRecords(records: readonly BlacklistRecord[]): Promise<GuildPreview[]> {
+      const about = records.filter(({ kind, startsAt }) => kind === "user" && startsAt <= clock.now());
+      const listed = await ownList.listedBy(database.read, about);
       const previews: GuildPreview[] = [];
       for (const { id: guildId } of guildState.guilds().filter(({ present }) => present)) {
         const here = [...listed.keys()].filter((userId) => guildState.presences.joinedAt(guildId, userId) !== undefined);

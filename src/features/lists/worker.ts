@@ -60,6 +60,12 @@ export function createListWorker(parts: WorkerDeps) {
     wake();
   });
 
+  async function reachedFrom(userIds: readonly string[]): Promise<string[]> {
+    const reached = new Set<string>();
+    for (const source of sources) for (const userId of await source.reachedFrom(database.read, userIds)) reached.add(userId);
+    return [...reached];
+  }
+
   async function comparePeople(call: Call, userIds: readonly string[]): Promise<void> {
     for (const userId of userIds) {
       if (stopping.signal.aborted) return;
@@ -79,6 +85,8 @@ export function createListWorker(parts: WorkerDeps) {
     const byUser = new Map<string, string[]>();
     for (const { id, userId } of rows) if (userId !== null) byUser.set(userId, [...(byUser.get(userId) ?? []), id]);
     learn([...byUser.keys()]);
+    // The rows go last: until then they name again whom they reach.
+    await comparePeople(call, await reachedFrom([...byUser.keys()]));
     for (const [userId, ids] of byUser) {
       if (stopping.signal.aborted) return 0;
       await database.write(call, async (tx) => {

@@ -1,5 +1,6 @@
-import type { CommandInput, Entry, OptionSpec } from "../../../commands/entry.ts";
+import type { CommandInput, Entry, OptionSpec, PressSpec, Reply } from "../../../commands/entry.ts";
 import { picked, textIn } from "../../../commands/input.ts";
+import { pressButton, rowOf } from "../../../commands/press.ts";
 import { readView } from "../../../commands/records.ts";
 import { enumLabel } from "../../../commands/show.ts";
 import type { Translate } from "../../../commands/texts.ts";
@@ -7,7 +8,8 @@ import type { VerbInput } from "../../../commands/verbs.ts";
 import { escapeText } from "../../../discord/replies.ts";
 import type { Call } from "../../../kernel/call.ts";
 import { blacklistCategories, severities } from "../../../kernel/vocabulary.ts";
-import type { ExemptionView, GuildPreview, HeldActionsView, StanceView } from "../../lists/lists.schema.ts";
+import type { GuildPreview } from "../../../kernel/guild-preview.ts";
+import type { ExemptionView, HeldActionsView, StanceView } from "../../lists/lists.schema.ts";
 
 const command = "setup";
 const stances = ["ignore", "notify", "propose", "apply"] as const;
@@ -59,6 +61,17 @@ function heldText({ state, acted, waiting, people }: HeldActionsView, t: Transla
   if (state === "none") return t("setup lists nothing-held");
   const lines = people.slice(0, 10).map(({ user_id: id, action, record }) => `• <@${id}> ${enumLabel(action, t)} (${escapeText(record)})`);
   return [t(`setup lists held-${state}`, { acted, waiting }), ...lines].join("\n");
+}
+
+const confirmPress: PressSpec = { name: "lc", carries: [] };
+const undoPress: PressSpec = { name: "lu", carries: [] };
+
+/** What waits, with the buttons for it. */
+function heldReply(view: HeldActionsView, t: Translate): Reply {
+  const content = heldText(view, t);
+  if (view.state === "none") return { content };
+  const confirm = view.waiting === 0 ? [] : [pressButton(confirmPress, {}, t("setup lists confirm-button"), "good")];
+  return { content, components: [rowOf(...confirm, pressButton(undoPress, {}, t("setup lists undo-button"), "grave"))] };
 }
 
 const exemptionLine = ({ user_id: id, reason, until }: ExemptionView): string => {
@@ -125,23 +138,25 @@ export const listEntries: readonly Entry[] = [
     path: "lists held",
     operation: "getHeldActions",
     input: (_given, call) => ({ params: here(call) }),
-    show: (view: HeldActionsView, { t }) => ({ content: heldText(view, t) }),
+    show: (view: HeldActionsView, { t }) => heldReply(view, t),
   },
   {
     command,
     path: "lists confirm",
     operation: "confirmHeldActions",
+    press: confirmPress,
     input: (_given, call) => ({ params: here(call) }),
     async asks({ t, call }, verbs) {
       const held = await readView<HeldActionsView>(verbs, "getHeldActions", call, { params: here(call) });
       return held.waiting === 0 ? undefined : `${t("setup lists ask-confirm")}\n${heldText(held, t)}`;
     },
-    show: (view: HeldActionsView, { t }) => ({ content: heldText(view, t) }),
+    show: (view: HeldActionsView, { t }) => heldReply(view, t),
   },
   {
     command,
     path: "lists undo",
     operation: "undoHeldActions",
+    press: undoPress,
     input: (_given, call) => ({ params: here(call) }),
     async asks({ t, call }, verbs) {
       const held = await readView<HeldActionsView>(verbs, "getHeldActions", call, { params: here(call) });
