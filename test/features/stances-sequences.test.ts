@@ -1,3 +1,5 @@
+// @module-tag both
+// @module-tag slow
 import fc from "fast-check";
 import type { Call } from "../../src/kernel/call.ts";
 import type { Tx } from "../../src/database/database.ts";

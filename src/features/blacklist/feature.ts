@@ -7,7 +7,8 @@ import { blacklistTransferRoutes } from "./import/import.routes.ts";
 import type { ImportDeps } from "./import/import.ts";
 import { createBlacklistTransfer } from "./import/import.service.ts";
 
-type Needs = Omit<BlacklistDeps, "dropEvidence"> & Pick<ImportDeps, "listPreviews"> & { evidence: Pick<EvidenceService, "register" | "dropOf"> };
+type Needs = Omit<BlacklistDeps, "dropEvidence"> &
+  Pick<ImportDeps, "listPreviews"> & { evidence: Pick<EvidenceService, "register" | "dropOf"> };
 
 export const blacklist = feature({
   commands: blacklistCommands,

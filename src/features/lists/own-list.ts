@@ -114,8 +114,7 @@ export function createOwnList({ database, matches, reach }: OwnListDeps): OwnLis
         for (const userId of some) {
           for (const row of bySubject.get(userId) ?? []) note(userId, row);
           for (const { userId: other, confidence } of linked.get(userId) ?? [])
-            for (const row of bySubject.get(other) ?? [])
-              if (takesIn(row, confidence)) note(userId, row);
+            for (const row of bySubject.get(other) ?? []) if (takesIn(row, confidence)) note(userId, row);
         }
         const matched = await db.match.findMany({
           where: { userId: { in: some }, kind: "server_blacklist", status: { in: counting } },
