@@ -14,7 +14,7 @@ test("a mistaken import of 500 members acts on 20, then waits for a confirmation
   await stance(bay, { category: "raid", stance: "apply", action: "ban" });
   const people = bay.addMembers(many);
   await within(() => people.every(({ id }) => world.app.guildState.presences.joinedAt(bay.id, id) !== undefined), patient);
-  bay.addMember(owner);
+  bay.addMember(owner, { roles: [bay.createRole("console", { permissions: ["Administrator"] })] });
   const records = people.map(({ id }) => ({ kind: "user", subject_id: id, category: "raid", severity: "high" }));
   const told = await world.post("/blacklist/import?dry_run=true", { records }, { actor: admin });
   expect(told.body.data.guilds, JSON.stringify(told.body)).toEqual([

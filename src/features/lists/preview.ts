@@ -108,7 +108,7 @@ export function createPreviews({ database, clock, access, sources, ownList, rule
       return counted(guildId, people);
     },
 
-    /** What each guild would do if there were these records about people; guilds without any of them are left out. */
+    /** What each guild would do if there were these records about people; guilds without any of them among their members are left out. */
     async ofRecords(records: readonly BlacklistRecord[]): Promise<GuildPreview[]> {
       const about = records.filter(({ kind, startsAt }) => kind === "user" && startsAt <= clock.now());
       const listed = await ownList.listedBy(database.read, about);
