@@ -3,7 +3,7 @@ import type { Stage } from "../stage.ts";
 /** Staff, permissions, confirmations and the settings of a community. */
 export async function staff(stage: Stage): Promise<void> {
   const { people, say, begin, guild, world } = stage;
-  const { olivia, ada, sam, mona, vera, rogue } = people;
+  const { olivia, ada, sam, mona, vera, rogue, resident } = people;
 
   begin("help");
   await say(mona, "help");
