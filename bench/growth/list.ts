@@ -102,6 +102,8 @@ const withoutCases: Readonly<Record<string, "one" | "few" | "ended">> = {
   "/permissions/roles": "few",
   "/keys": "few",
   "/channels": "few",
+  "/lists": "few",
+  "/lists/{id}/entries": "one",
   "/confirmations": "few",
   "/cases/templates": "few",
   "/workflows/policies": "few",
