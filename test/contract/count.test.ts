@@ -69,6 +69,11 @@ beforeAll(async () => {
   await keepStrikes(person.id);
   await addEvidence(owner, filed[2]?.body.reference);
   await discuss(owner, filed[2]?.body.reference);
+  const followed = ["Harbour Watch", "Quay Watch"].map((name) => world.post("/lists", { name, kind: "file" }, { actor: owner }));
+  const lists = (await Promise.all(followed)).map(({ body }) => body.data.id as string);
+  places["lists.id"] = lists[0] ?? "";
+  const listedThere = [freshId(), freshId()].map((subjectId) => ({ kind: "user", subject_id: subjectId }));
+  expect((await world.put(`/lists/${lists[0] ?? ""}/file`, { records: listedThere }, { actor: owner })).status).toBe(200);
   places["roster.id"] = (await createPersonnel(world, owner)).audit;
 });
 
@@ -160,6 +165,8 @@ const lists: [path: string, filter: string, total: number][] = [
   ["/staffroles", "", roles],
   ["/keys", "", 2],
   ["/channels", "", 2],
+  ["/lists", "", 2],
+  ["/lists/{id}/entries", "", 2],
   ["/confirmations", "", 2],
   ["/permissions/catalog", "", catalog.length],
   ["/permissions/roles", "", roles],

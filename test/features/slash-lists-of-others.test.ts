@@ -21,9 +21,7 @@ test("in Discord a list is followed by a form, shown without its key, adopted fr
   expect(await world.slash(admin, "lists entries", { list: id })).toMatch(/N7.*Raid.*High/i);
   expect(await world.slash(admin, "blacklist check", { ids: person })).toContain("on 1 of 2 lists you follow: Harbour Watch · N7");
   admin.locale = "de";
-  expect(await world.slash(admin, "blacklist check", { ids: person })).toContain(
-    "auf 1 von 2 Listen, denen ihr folgt: Harbour Watch · N7",
-  );
+  expect(await world.slash(admin, "blacklist check", { ids: person })).toContain("auf 1 von 2 Listen, denen ihr folgt: Harbour Watch · N7");
   expect(await world.slash(admin, "lists show", { list: id })).toMatch(/gefolgt/);
   admin.locale = "en-US";
   const viewer = await world.staff("viewer");

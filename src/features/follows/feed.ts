@@ -18,8 +18,6 @@ export interface Standing {
   unexplained: number;
 }
 
-export const beginning: Standing = { cursor: null, page: [], vanished: [], lastSeq: 0, unexplained: 0 };
-
 /** What is read of a record; everything else it may hold is left alone. */
 const FeedRecord = z.object({
   id: z.string(),

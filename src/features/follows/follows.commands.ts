@@ -2,8 +2,7 @@ import type { CommandInput, CommandSet, Entry, OptionSpec, PickSpec, PressSpec, 
 import { picked, textIn } from "../../commands/input.ts";
 import { card, colours, numberIn, readOptional, subjectOf } from "../../commands/records.ts";
 import { cut, enumLabel, momentOf } from "../../commands/show.ts";
-import { holds } from "../../commands/sources.ts";
-import { within } from "../../commands/sources.ts";
+import { holds, within } from "../../commands/sources.ts";
 import type { Verbs } from "../../commands/verbs.ts";
 import { escapeText } from "../../discord/replies.ts";
 import { sentenceText } from "../../discord/sentence.ts";

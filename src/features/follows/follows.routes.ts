@@ -78,7 +78,7 @@ function listRoutes(follows: FollowsService): Route[] {
         example: {
           name: "Harbour Watch",
           address: "https://provost.example",
-          key: "prv_live_…",
+          key: "prv_live_aaaaaaaaaaaa_b",
           categories: ["raid", "scam"],
           trust: "high",
         },
