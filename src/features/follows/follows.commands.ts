@@ -8,7 +8,7 @@ import { escapeText } from "../../discord/replies.ts";
 import { sentenceText } from "../../discord/sentence.ts";
 import type { AdoptedView, FollowedEntryView, FollowedListView } from "./follows.schema.ts";
 
-const command = "lists";
+const command = "follows";
 const list: OptionSpec = { name: "list", kind: "text", required: true, completes: "followed-list", max: 40 };
 const revision: OptionSpec = { name: "revision", kind: "integer", min: 1 };
 const settings: readonly OptionSpec[] = [
@@ -19,7 +19,7 @@ const settings: readonly OptionSpec[] = [
 /** Opens a list from the lists. */
 const opens: PickSpec = {
   press: { name: "fo", carries: [list] } satisfies PressSpec,
-  placeholder: "lists pick",
+  placeholder: "follows pick",
   of: (view: FollowedListView) => ({ value: view.id, label: cut(view.name, 100) }),
 };
 
@@ -37,10 +37,10 @@ const settingsIn = (given: CommandInput): Record<string, unknown> => {
 function listCard(view: FollowedListView, { t }: Wording): Reply {
   const isStopped = view.state === "stopped";
   const embed = card(
-    `${escapeText(view.name)} · ${t(`lists state ${view.state}`)}`,
+    `${escapeText(view.name)} · ${t(`follows state ${view.state}`)}`,
     [
       ["problem", view.problem === null ? undefined : sentenceText(view.problem, t)],
-      ["kind", t(`lists kind ${view.kind}`)],
+      ["kind", t(`follows kind ${view.kind}`)],
       ["address", view.address === null ? undefined : escapeText(view.address)],
       ["categories", view.categories.map((one) => enumLabel(one, t) ?? one).join(", ")],
       ["trust", view.trust],
@@ -57,9 +57,9 @@ function listCard(view: FollowedListView, { t }: Wording): Reply {
 
 function listLine(view: FollowedListView, { t }: Wording): string {
   const facts = [
-    t(`lists state ${view.state}`),
-    t("lists trust", { trust: view.trust }),
-    view.last_read_at === null ? undefined : t("lists read", { at: momentOf(view.last_read_at, "R") }),
+    t(`follows state ${view.state}`),
+    t("follows trust", { trust: view.trust }),
+    view.last_read_at === null ? undefined : t("follows read", { at: momentOf(view.last_read_at, "R") }),
     view.problem === null ? undefined : sentenceText(view.problem, t),
   ];
   return [`**${escapeText(view.name)}**`, ...facts.filter((fact) => fact !== undefined)].join(" · ");
@@ -75,10 +75,10 @@ async function asksToStop(wording: Wording, verbs: Verbs) {
   const view = await readOptional<FollowedListView>(verbs, "getFollowedList", wording, { params: at(given) });
   if (view === undefined) return undefined;
   const name = escapeText(view.name);
-  return { content: t("lists stop ask", { name }), about: { revision: numberIn(given, "revision") ?? view.revision } };
+  return { content: t("follows stop ask", { name }), about: { revision: numberIn(given, "revision") ?? view.revision } };
 }
 
-/** `/lists`: lists of others that are followed. */
+/** `/follows`: lists of others that are followed. */
 const entries: readonly Entry[] = [
   { command, path: "list", operation: "listFollowedLists", input: () => ({}), line: listLine, picks: [opens] },
   {
@@ -100,7 +100,7 @@ const entries: readonly Entry[] = [
   },
   {
     command,
-    path: "follow",
+    path: "add",
     operation: "followList",
     options: [{ name: "kind", kind: "text", choices: ["provost", "file"] }, ...settings],
     // A key that is typed as an option stays in sight of whoever looks at the screen.
@@ -127,7 +127,7 @@ const entries: readonly Entry[] = [
     options: [list, revision],
     input: (given) => ({ params: at(given), revision: numberIn(given, "revision") }),
     asks: asksToStop,
-    show: ({ name }: FollowedListView, { t }) => ({ content: t("lists stopped", { name: escapeText(name) }) }),
+    show: ({ name }: FollowedListView, { t }) => ({ content: t("follows stopped", { name: escapeText(name) }) }),
   },
   {
     command,
@@ -143,7 +143,7 @@ const entries: readonly Entry[] = [
     operation: "resetFollowedList",
     options: [list],
     input: (given) => ({ params: at(given) }),
-    asks: ({ t }) => t("lists reset ask"),
+    asks: ({ t }) => t("follows reset ask"),
     show: listCard,
   },
   {
@@ -167,7 +167,7 @@ const entries: readonly Entry[] = [
       params: { ...at(given), number: textIn(given, "entry") ?? "" },
       body: picked(given, "reason-public", "reason-internal"),
     }),
-    show: ({ number }: AdoptedView, { t }) => ({ content: t("lists adopted", { number }) }),
+    show: ({ number }: AdoptedView, { t }) => ({ content: t("follows adopted", { number }) }),
   },
 ];
 

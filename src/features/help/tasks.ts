@@ -42,7 +42,7 @@ export const mostUsed: readonly string[] = [
 export const groups = {
   review: ["review", "confirm"],
   request: ["request"],
-  blacklist: ["blacklist", "lists"],
+  blacklist: ["blacklist", "follows"],
   case: ["case"],
   people: ["intel", "alts"],
   roster: ["roster"],

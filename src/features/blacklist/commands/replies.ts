@@ -113,7 +113,7 @@ function othersLine(found: readonly ListedByView[], followed: number, t: Transla
   const said = found.map(({ list, number, category, severity }) =>
     [escapeText(list), escapeText(number), enumLabel(severity, t), enumLabel(category, t)].join(" · "),
   );
-  return `↳ ${t("lists by", { count, all: followed })}: ${said.join("; ")}`;
+  return `↳ ${t("follows by", { count, all: followed })}: ${said.join("; ")}`;
 }
 
 /** A wrong field of a line, by the column of the file. */

@@ -20,9 +20,9 @@ const wrongList = (method: string, path: string, more: object = {}): NonNullable
 });
 
 /** Lists that are followed, through both doors. No address of them answers. */
-export const lists: readonly Case[] = [
+export const follows: readonly Case[] = [
   {
-    entry: "lists follow",
+    entry: "follows add",
     by: "admin",
     given: () => ({ trust: "high", categories: "raid, scam", interval: 30 }),
     form: () => ({ name: "Harbour Watch", address, key: "prv_test_key" }),
@@ -33,7 +33,7 @@ export const lists: readonly Case[] = [
     ],
   },
   {
-    entry: "lists show",
+    entry: "follows show",
     by: "senior",
     before: async (scene) => {
       await followed(scene, "sent", { kind: "file" });
@@ -43,9 +43,9 @@ export const lists: readonly Case[] = [
     http: (scene) => ["GET", `/lists/${at(scene, "sent")}`],
     wrong: wrongList("GET", ""),
   },
-  { entry: "lists list", by: "senior", http: () => ["GET", "/lists?limit=10"] },
+  { entry: "follows list", by: "senior", http: () => ["GET", "/lists?limit=10"] },
   {
-    entry: "lists edit",
+    entry: "follows edit",
     by: "admin",
     given: (scene) => ({ list: at(scene, "sent"), name: "Quay Watch", trust: "low" }),
     http: (scene) => ["PATCH", `/lists/${at(scene, "sent")}`, { name: "Quay Watch", trust: "low" }],
@@ -55,7 +55,7 @@ export const lists: readonly Case[] = [
     },
   },
   {
-    entry: "lists send",
+    entry: "follows send",
     by: "admin",
     given: (scene) => ({ list: at(scene, "sent"), file: { name: "list.csv", bytes: Buffer.from(csv(scene)) } }),
     http: (scene) => ["PUT", `/lists/${at(scene, "sent")}/file`, csv(scene), csvType],
@@ -65,14 +65,14 @@ export const lists: readonly Case[] = [
     },
   },
   {
-    entry: "lists entries",
+    entry: "follows entries",
     by: "senior",
     given: (scene) => ({ list: at(scene, "sent") }),
     http: (scene) => ["GET", `/lists/${at(scene, "sent")}/entries?limit=10`],
     wrong: wrongList("GET", "/entries?limit=10"),
   },
   {
-    entry: "lists adopt",
+    entry: "follows adopt",
     by: "admin",
     given: (scene) => ({ list: at(scene, "sent"), entry: "N1" }),
     form: () => ({ "reason-public": because, "reason-internal": because }),
@@ -84,7 +84,7 @@ export const lists: readonly Case[] = [
     },
   },
   {
-    entry: "lists refresh",
+    entry: "follows refresh",
     by: "admin",
     given: (scene) => ({ list: at(scene, "asked") }),
     http: (scene) => ["POST", `/lists/${at(scene, "asked")}/refresh`],
@@ -94,14 +94,14 @@ export const lists: readonly Case[] = [
     },
   },
   {
-    entry: "lists reset",
+    entry: "follows reset",
     by: "admin",
     given: (scene) => ({ list: at(scene, "asked") }),
     http: (scene) => ["POST", `/lists/${at(scene, "asked")}/reset`],
     wrong: wrongList("POST", "/reset"),
   },
   {
-    entry: "lists stop",
+    entry: "follows stop",
     by: "admin",
     given: (scene) => ({ list: at(scene, "asked") }),
     http: (scene) => ["DELETE", `/lists/${at(scene, "asked")}`],
