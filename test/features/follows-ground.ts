@@ -29,8 +29,11 @@ export async function follow({ world, admin }: Follower, body: object): Promise<
   return answer.body.data.id as string;
 }
 
-export const refresh = async ({ world, admin }: Follower, id: string) =>
-  (await world.post(`/lists/${id}/refresh`, undefined, { actor: admin })).body.data;
+export async function refresh({ world, admin }: Follower, id: string) {
+  const answer = await world.post(`/lists/${id}/refresh`, undefined, { actor: admin });
+  if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
+  return answer.body.data;
+}
 
 /** What a list says, by account: category and severity. */
 export async function saidBy({ world, admin }: Pick<Follower, "world" | "admin">, id: string): Promise<Record<string, string>> {

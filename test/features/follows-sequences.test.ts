@@ -63,6 +63,7 @@ describe("whatever happens at the origin, and whoever restarts in between", () =
       {
         numRuns: sizeOf(inject("dialect") === "sqlite" ? { quick: 3, all: 60, long: 2000 } : { quick: 3, all: 20, long: 300 }),
         seed: seedOf(11),
+        endOnFailure: true,
       },
     );
   });

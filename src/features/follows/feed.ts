@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import { severities } from "../../kernel/vocabulary.ts";
 
@@ -14,8 +15,10 @@ export interface Standing {
   /** Records whose entries are gone; a purge has to follow that says so. */
   vanished: readonly string[];
   lastSeq: number;
-  /** Numbers that no entry had, less those of which purges have said that they are gone. */
+  /** Numbers that no entry had, less the fewest that purges account for. */
   unexplained: number;
+  /** How many more these purges can account for, as a change of category has two entries. */
+  explainable: number;
 }
 
 /** What is read of a record; everything else it may hold is left alone. */
@@ -60,8 +63,8 @@ const withheld = "The list leaves entries out.";
 
 /**
  * Check that a page follows from what was read before. Its numbers only rise. Each record's revisions follow each other, as an entry stands
- * for each of them. Where a number is missing, its record was purged: a purge says by its revision how many entries went with it, and at the
- * end of the feed both are the same number.
+ * for each of them, or two where the category has changed. Where a number is missing, its record was purged: a purge says by its revision how
+ * many entries went with it at least and at most, and at the end of the feed what is missing lies between the two.
  * @param known the revisions of the records of the page that were taken last
  * @returns where the feed stands after it, and the entries that are new
  * @throws FeedRefused
@@ -74,7 +77,8 @@ export function followPage(
   const vanished = new Set(before.vanished);
   const told = new Map((cursor === before.cursor ? before.page : []).map((entry) => [entry[0], entry]));
   const fresh: FeedEntry[] = [];
-  let { lastSeq, unexplained } = before;
+  let { lastSeq, unexplained, explainable } = before;
+  let latest = before.page.at(-1);
   let previous = cursor === before.cursor ? 0 : before.lastSeq;
   for (const entry of page.data) {
     const { seq, record_id: id, revision, record } = entry;
@@ -92,19 +96,24 @@ export function followPage(
     if (entry.change === "purged") {
       if (revision <= seen) throw new FeedRefused(rewritten);
       unexplained -= revision - 1 - seen;
+      // The first revision has one entry; of the last that was read, the second entry may have come later.
+      explainable += seen === 0 ? revision - 2 : revision - seen;
       vanished.delete(id);
     } else {
-      if (revision !== seen + 1) throw new FeedRefused(withheld);
+      const isSecond = isDeepStrictEqual(latest, [seq - 1, id, revision]);
+      if (revision !== seen + 1 && !isSecond) throw new FeedRefused(withheld);
       if (record !== null && (record.id !== id || record.revision !== revision)) throw new FeedRefused("The list contradicts itself.");
     }
     revisions.set(id, revision);
+    latest = [seq, id, revision];
     fresh.push(entry);
   }
   const purged = new Set(fresh.flatMap(({ change, record_id: id }) => (change === "purged" ? [id] : [])));
   for (const [, id] of told.values()) if (!purged.has(id)) vanished.add(id);
-  if (page.page.next_cursor === null && (unexplained !== 0 || vanished.size > 0))
-    throw new FeedRefused(vanished.size > 0 ? rewritten : withheld);
-  const standing = { vanished: [...vanished], lastSeq, unexplained };
+  const isEnd = page.page.next_cursor === null;
+  if (isEnd && vanished.size > 0) throw new FeedRefused(rewritten);
+  if (isEnd && (unexplained < 0 || unexplained > explainable)) throw new FeedRefused(withheld);
+  const standing = { vanished: [...vanished], lastSeq, ...(isEnd ? { unexplained: 0, explainable: 0 } : { unexplained, explainable }) };
   if (page.data.length === 0) return { standing: { ...before, ...standing }, fresh };
   const taken = page.data.map(({ seq, record_id: id, revision }): TakenEntry => [seq, id, revision]);
   return { standing: { ...standing, cursor, page: taken }, fresh };

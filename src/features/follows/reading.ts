@@ -34,7 +34,7 @@ class Outrun extends Error {
 }
 
 /** What is stored where a list begins anew. */
-export const unread = { cursor: null, taken: { page: [], vanished: [] }, lastSeq: 0, unexplained: 0 } as const;
+export const unread = { cursor: null, taken: { page: [], vanished: [] }, lastSeq: 0, unexplained: 0, explainable: 0 } as const;
 
 /** Reads lists: what is new goes in together with how far the list was read, or not at all. */
 export function createReading(deps: ReadingDeps) {
@@ -185,8 +185,8 @@ function nextAt({ intervalMinutes, address }: FollowedList, now: Date, failures:
   return address === null ? null : addSeconds(now, Math.min(day, intervalMinutes * 60 * 2 ** Math.min(failures, 12)));
 }
 
-function standingOf({ cursor, taken, lastSeq, unexplained }: FollowedList): Standing {
-  return { cursor, ...Taken.parse(taken), lastSeq, unexplained };
+function standingOf({ cursor, taken, lastSeq, unexplained, explainable }: FollowedList): Standing {
+  return { cursor, ...Taken.parse(taken), lastSeq, unexplained, explainable };
 }
 
 /** What is kept of an entry: nothing of a record that has ended or that is not taken. */

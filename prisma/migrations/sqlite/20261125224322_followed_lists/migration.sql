@@ -17,6 +17,7 @@ CREATE TABLE "followed_lists" (
     "taken" JSONB NOT NULL,
     "last_seq" INTEGER NOT NULL,
     "unexplained" INTEGER NOT NULL,
+    "explainable" INTEGER NOT NULL,
     "readings" INTEGER NOT NULL,
     "created_by" TEXT,
     "created_at" DATETIME NOT NULL,
