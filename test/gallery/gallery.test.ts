@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, test } from "vitest";
 import { commandTable } from "../../src/features.ts";
 import { commandLine, messages, pages } from "./areas/elsewhere.ts";
+import { follows } from "./areas/follows.ts";
 import { staff } from "./areas/people.ts";
 import { records } from "./areas/records.ts";
 import { work } from "./areas/work.ts";
@@ -35,6 +36,7 @@ describe.each(languages)("the gallery (%s)", (language: Reading["language"], loc
     await staff(stage);
     await records(stage);
     await work(stage);
+    await follows(stage);
     await messages(stage);
     await pages(stage, language);
     if (language === "en") await commandLine(stage);
