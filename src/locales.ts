@@ -33,6 +33,7 @@ import { staffSentences } from "./features/staff/staff.sentences.ts";
 import { staffTexts } from "./features/staff/staff.texts.ts";
 import { timelineSentences } from "./features/timeline/timeline.sentences.ts";
 import { workflowsSentences } from "./features/workflows/workflows.sentences.ts";
+import { appealPageTexts } from "./features/workflows/appeals/appeal-page.texts.ts";
 import { noticesTexts } from "./features/workflows/notices.texts.ts";
 import { requestTitlesDe, workflowsTexts } from "./features/workflows/workflows.texts.ts";
 import type { Sentences } from "./kernel/sentences.ts";
@@ -71,6 +72,7 @@ export const en = {
   ...staffTexts.en,
   ...workflowsTexts.en,
   ...noticesTexts.en,
+  ...appealPageTexts.en,
 };
 
 /** German. */
@@ -100,6 +102,7 @@ export const de = {
   ...staffTexts.de,
   ...workflowsTexts.de,
   ...noticesTexts.de,
+  ...appealPageTexts.de,
 };
 
 /** What the service says by itself, in German by the English sentence. */

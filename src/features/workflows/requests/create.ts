@@ -5,12 +5,13 @@ import type { Tx } from "../../../database/database.ts";
 import { nextNumber } from "../../../database/counter.ts";
 import type { GuildState } from "../../../discord/guild-state.ts";
 import type { Prisma } from "../../../generated/sqlite/client.ts";
-import { requireWrite, can, type Call } from "../../../kernel/call.ts";
+import { requireWrite, can, isOwnWord, type Call } from "../../../kernel/call.ts";
 import { uuid7 } from "../../../kernel/ids.ts";
 import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 import { fieldError, ProblemError } from "../../../kernel/errors.ts";
 import type { GrantsService } from "../../authorization/grants/grants.service.ts";
 import type { LinkReach } from "../../links/reach.ts";
+import { requireOnlyAppeal } from "../appeals/only-appeal.ts";
 import { findTarget } from "../effects/appeal-target.ts";
 import type { Checks } from "../checks/checks.ts";
 import type { Effects } from "../effects/effects.ts";
@@ -38,6 +39,11 @@ export interface CreateDeps extends Deps<"database" | "audit" | "events" | "reac
 /** Files a request inside another transaction of this feature. The caller has checked the right to, and redacts what leaves. */
 export type FileInTx = (tx: Tx, type: WorkflowKind, intake: Intake) => Promise<CreationAnswer>;
 
+export interface FilingOptions {
+  /** What else is written with the request, or refuses it. */
+  alongside?: (tx: Tx, filed: Pick<CreationAnswer, "id" | "reference">) => Promise<void>;
+}
+
 export function createFiling(parts: CreateDeps) {
   const { database, audit, events, effects, checks, grants, reach, filing, referencePrefix } = parts;
 
@@ -45,12 +51,15 @@ export function createFiling(parts: CreateDeps) {
    * File a request. The body is understood generously: see the kinds' aliases and what they assume.
    * @throws ZodError, ProblemError duplicate_open, cooldown, rate_limited
    */
-  async function create(call: Call, type: WorkflowKind, body: unknown): Promise<CreationAnswer> {
+  async function create(call: Call, type: WorkflowKind, body: unknown, { alongside }: FilingOptions = {}): Promise<CreationAnswer> {
     const { intake, isForOneself } = requireFiling(call, type, body);
-    if (isForOneself) await grants.requireGrant(call.actor?.id ?? "");
+    // Of whom an API key alone says who they are, a consent shows it.
+    if (isForOneself && !isOwnWord(call)) await grants.requireGrant(call.actor?.id ?? "");
     const answer = await database.write(call, async (tx) => {
       if (isForOneself) await requireOwnTarget(tx, reach, type, intake);
-      return await fileInTx(tx, type, intake);
+      const filed = await fileInTx(tx, type, intake);
+      await alongside?.(tx, filed);
+      return filed;
     });
     return visibleCreation(call, answer);
   }
@@ -188,7 +197,10 @@ function requireFiling(call: Call, type: WorkflowKind, body: unknown): { intake:
   return { intake, isForOneself };
 }
 
-/** A person without rights here asks only about what is about them, with any account of theirs. @throws ProblemError validation_failed */
+/**
+ * A person without rights here asks only about what is about them, with any account of theirs, and once at a time.
+ * @throws ProblemError validation_failed, duplicate_open, cooldown
+ */
 async function requireOwnTarget(
   tx: Tx,
   reach: Pick<LinkReach, "linkedAccountsOf">,
@@ -202,6 +214,7 @@ async function requireOwnTarget(
   const accounts = new Set([userId, ...viewer.accounts]);
   if (target?.users.some((id) => accounts.has(id)) !== true || !target.isKnownTo(viewer))
     throw fieldError(`/${field}`, "unknown_reference", "There is nothing about you under this name.");
+  await requireOnlyAppeal(tx, target, accounts);
 }
 
 function requesterName(guildState: GuildState, call: Call): string | null {
