@@ -25,7 +25,12 @@ export const authorization = feature({
   },
   routes: ({ authorization }) => authorizationRoutes(authorization),
   pages({ config, database, guildState, signIn, appealSignIn, ...services }) {
-    return authorizationPages({ ...services, signIns: [signIn, appealSignIn], names: createConsentNames({ read: database.read, guildState }), returnTo: config.returnTo });
+    return authorizationPages({
+      ...services,
+      signIns: [signIn, appealSignIn],
+      names: createConsentNames({ read: database.read, guildState }),
+      returnTo: config.returnTo,
+    });
   },
   jobs: ({ authorization }) => ({ authorization: authorization.sweep, sealedTexts: authorization.renewForms }),
 });

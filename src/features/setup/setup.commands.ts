@@ -8,6 +8,7 @@ import { parseDuration } from "../../kernel/fields.ts";
 import type { ChannelsView } from "../channels/channels.schema.ts";
 import { picked, textIn } from "../../commands/input.ts";
 import { channelsHere, channelsInput, channelsText, postable, purposes } from "./commands/channels.ts";
+import { appealEntry } from "./commands/appeal.ts";
 import { clientEntries } from "./commands/clients.ts";
 import { wizardReply } from "./commands/wizard.ts";
 import type { Translate } from "../../commands/texts.ts";
@@ -118,7 +119,7 @@ const policies: readonly Entry[] = [
 ];
 
 /** `/setup`: the first run, and what the service goes by. */
-const setupEntries: readonly Entry[] = [...guides, channels, ...policies, ...clientEntries];
+const setupEntries: readonly Entry[] = [...guides, channels, ...policies, appealEntry, ...clientEntries];
 
 function policyLine(view: PolicyView, t: Translate): string {
   const filled = { approvals: view.approvals, grave: view.approvals_grave, reversals: view.reversals };

@@ -82,7 +82,14 @@ async function receive(stream: Readable, type: string, files: FormFiles, limit: 
   try {
     const parts = new Busboy({
       headers: { "content-type": type },
-      limits: { fileSize: files.maxBytes, fields: maxFields, fieldSize: fieldBytes, files: maxFields, parts: maxFields * 2, headerPairs: 20 },
+      limits: {
+        fileSize: files.maxBytes,
+        fields: maxFields,
+        fieldSize: fieldBytes,
+        files: maxFields,
+        parts: maxFields * 2,
+        headerPairs: 20,
+      },
     });
     parts.on("file", (field, part, fileName) => {
       const name = typeof fileName === "string" ? fileName : "";

@@ -37,6 +37,19 @@ const places: readonly Case[] = [
 
 const policies: readonly Case[] = [
   {
+    entry: "setup appeal",
+    given: () => ({ question: "What happened?", required: true }),
+    http: () => ["PUT", "/appeals/questions", { questions: [{ question: "What happened?", required: true }] }],
+    wrong: {
+      given: () => ({ question: "What happened?" }),
+      http: () => [
+        "PUT",
+        "/appeals/questions",
+        { questions: [{ question: "What happened?", required: true }, { question: "What happened?" }] },
+      ],
+    },
+  },
+  {
     entry: "setup policy",
     given: () => ({
       kind: "alt-request",

@@ -89,7 +89,12 @@ export function createSignIn({ database, oauth, keyring, clock, publicUrl, page 
      * @param language of the page, where the person chose it
      * @param about what the person came for, as they named it
      */
-    async start(call: Call, cookies: Cookies, language?: Language, about: string | null = null): Promise<{ redirectTo: string; cookies: string[] }> {
+    async start(
+      call: Call,
+      cookies: Cookies,
+      language?: Language,
+      about: string | null = null,
+    ): Promise<{ redirectTo: string; cookies: string[] }> {
       const [state, cookie, verifier] = [stateIn(language, `${statePrefix}${randomToken()}`), randomToken(), randomToken()];
       const earlier = cookieHashOf(cookies);
       await database.write(call, async (tx) => {
@@ -214,7 +219,13 @@ export async function makeRoom({ db }: Tx, page: SignInPage, capacity: number): 
   const over = (await db.privacySession.count({ where: { page } })) - capacity + 1;
   if (over <= 0) return;
   const oldestFirst = { createdAt: "asc" } as const;
-  const unfinished = await db.privacySession.findMany({ where: { page, userId: null }, orderBy: oldestFirst, take: over, select: { id: true } });
-  const chosen = unfinished.length > 0 ? unfinished : await db.privacySession.findMany({ where: { page }, orderBy: oldestFirst, take: over });
+  const unfinished = await db.privacySession.findMany({
+    where: { page, userId: null },
+    orderBy: oldestFirst,
+    take: over,
+    select: { id: true },
+  });
+  const chosen =
+    unfinished.length > 0 ? unfinished : await db.privacySession.findMany({ where: { page }, orderBy: oldestFirst, take: over });
   await db.privacySession.deleteMany({ where: { id: { in: chosen.map(({ id }) => id) } } });
 }

@@ -97,11 +97,13 @@ export function summary({ reader, returned }: FormGround): Markup | "" {
   return html`<section class="fault" role="alert">
     <h2>${t("page appeal faults")}</h2>
     <p>${says}</p>
-    ${fields.length === 0
-      ? ""
-      : html`<ul>
-          ${fields.map((field) => html`<li><a href="#${field}">${faultTexts(reader, faults, field)[0] ?? ""}</a></li>`)}
-        </ul>`}
+    ${
+      fields.length === 0
+        ? ""
+        : html`<ul>
+            ${fields.map((field) => html`<li><a href="#${field}">${faultTexts(reader, faults, field)[0] ?? ""}</a></li>`)}
+          </ul>`
+    }
   </section>`;
 }
 
@@ -135,8 +137,7 @@ export function area(ground: FormGround, { field, label, hint, isRequired, value
       ${described === "" ? "" : html`aria-describedby="${described}"`}
       ${isWrong ? html`aria-invalid="true"` : ""}
     >
-${value}</textarea
-    >
+${value}</textarea>
   </div>`;
 }
 
@@ -178,7 +179,7 @@ function faultTexts(reader: Reader, faults: readonly Fault[], of: string): strin
     .map(({ says, values = {} }) => {
       const size = typeof values["size"] === "number" ? { size: sizeText(reader, values["size"]) } : {};
       const name = values["name"] === "" ? { name: t("page appeal file-nameless") } : {};
-      return t(`page appeal fault ${says}`, { ...values, ...size, ...name } as never);
+      return t(`page appeal fault ${says}`, { ...values, ...size, ...name });
     });
 }
 

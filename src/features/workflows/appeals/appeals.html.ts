@@ -1,12 +1,9 @@
 import { html } from "hono/html";
-import type { TextKey } from "../../../commands/texts.ts";
 import { durationText, filled, layout, timeText, type Markup, type WrittenPage } from "../../../pages/layout.ts";
 import { linkTo, type Reader } from "../../../pages/reader.ts";
 import type { SignInEnding } from "../../privacy/sign-in/sign-in.service.ts";
 import type { AppealableDecision, AppealsService } from "./appeals.service.ts";
-import type { AnswerForm } from "./appeal-form.ts";
-import { maxAnswer } from "./appeal-form.ts";
-import { area, backLink, fileField, summary, type FormGround } from "./appeal-form.html.ts";
+import { backLink } from "./appeal-form.html.ts";
 import { chanceText, decisionFacts, decisionTitle } from "./decision.html.ts";
 
 /** How something on the page of appeals can end; each has its own page, with this status. */
@@ -35,13 +32,15 @@ export async function appealResultPage(reader: Reader, result: AppealResult, typ
     reader,
     t(`page appeal result ${result}`),
     html`<p>${t(`page appeal result-text ${result}`, terms(reader))}</p>
-      ${kept.length === 0
-        ? ""
-        : html`<section>
-            <h2>${t("page appeal kept-text")}</h2>
-            <p>${t("page appeal kept-hint")}</p>
-            ${kept.map((text) => html`<blockquote>${text}</blockquote>`)}
-          </section>`}
+      ${
+        kept.length === 0
+          ? ""
+          : html`<section>
+              <h2>${t("page appeal kept-text")}</h2>
+              <p>${t("page appeal kept-hint")}</p>
+              ${kept.map((text) => html`<blockquote>${text}</blockquote>`)}
+            </section>`
+      }
       <p><a class="button" href="${linkTo(reader, "/appeal")}">${t("page appeal back")}</a></p>`,
   );
 }
@@ -86,22 +85,26 @@ export async function overviewPage(reader: Reader, userId: string, token: string
     reader,
     t("page appeal"),
     html`<p>${filled(t("page appeal signed-in"), { account: html`<code>${userId}</code>` })}</p>
-      ${appeals.length === 0
-        ? ""
-        : html`<h2>${t("page appeal own")}</h2>
-            <ul>
-              ${appeals.map(
-                ({ reference, status, createdAt }) =>
-                  html`<li>
-                    <a href="${linkTo(reader, `/appeal/status/${reference}`)}">${reference}</a>: ${t(`= ${status}`)},
-                    ${filled(t("page appeal filed"), { time: timeText(reader, createdAt) })}
-                  </li>`,
-              )}
-            </ul>`}
+      ${
+        appeals.length === 0
+          ? ""
+          : html`<h2>${t("page appeal own")}</h2>
+              <ul>
+                ${appeals.map(
+                  ({ reference, status, createdAt }) =>
+                    html`<li>
+                      <a href="${linkTo(reader, `/appeal/status/${reference}`)}">${reference}</a>: ${t(`= ${status}`)},
+                      ${filled(t("page appeal filed"), { time: timeText(reader, createdAt) })}
+                    </li>`,
+                )}
+              </ul>`
+      }
       <h2>${t("page appeal decisions")}</h2>
-      ${decisions.length === 0
-        ? html`<p>${t("page appeal decisions-none")}</p>`
-        : decisions.map((decision) => html`<section>${decisionPart(reader, decision)}</section>`)}
+      ${
+        decisions.length === 0
+          ? html`<p>${t("page appeal decisions-none")}</p>`
+          : decisions.map((decision) => html`<section>${decisionPart(reader, decision)}</section>`)
+      }
       <form method="post" action="${linkTo(reader, "/appeal/sign-out")}">
         <input type="hidden" name="token" value="${token}" />
         <button type="submit">${t("page appeal sign-out")}</button>
@@ -115,13 +118,18 @@ function decisionPart(reader: Reader, decision: AppealableDecision): Markup {
   const { t } = reader;
   return html`<h3>${decisionTitle(reader, decision)}</h3>
     ${decisionFacts(reader, decision)}
-    ${chance.is === "free"
-      ? html`<p>
-          <a class="button" href="${linkTo(reader, `/appeal/decision/${target}`)}" aria-label="${t("page appeal start")}: ${decision.reference}"
-            >${t("page appeal start")}</a
-          >
-        </p>`
-      : html`<p>${chanceText(reader, chance)}</p>`}`;
+    ${
+      chance.is === "free"
+        ? html`<p>
+            <a
+              class="button"
+              href="${linkTo(reader, `/appeal/decision/${target}`)}"
+              aria-label="${t("page appeal start")}: ${decision.reference}"
+              >${t("page appeal start")}</a
+            >
+          </p>`
+        : html`<p>${chanceText(reader, chance)}</p>`
+    }`;
 }
 
 /** A decision that cannot be appealed now, and why. */
@@ -146,122 +154,5 @@ export async function unknownDecisionPage(reader: Reader, named: string): Promis
     t("page appeal unknown"),
     html`<p>${filled(t("page appeal unknown-text"), { reference: html`<code>${named}</code>` })}</p>
       <p><a class="button" href="${linkTo(reader, "/appeal")}">${t("page appeal back")}</a></p>`,
-  );
-}
-
-type Own = Awaited<ReturnType<AppealsService["get"]>>;
-
-/** How one's appeal stands, with what to do about it. */
-export async function appealStatusPage(ground: FormGround, { view, comments }: Own, typed?: AnswerForm): Promise<WrittenPage> {
-  const { reader, token } = ground;
-  const { t } = reader;
-  const path = `/appeal/status/${view.reference}`;
-  const isOpen = view.timers.expires_at !== null && ["pending", "in_review", "needs_info", "escalated"].includes(view.status);
-  const said = view.decision?.reversal?.reason_public ?? view.decision?.reason_public ?? "";
-  return layout(
-    reader,
-    `${t("page appeal status")} ${view.reference}`,
-    html`${summary(ground)}
-      <section>
-        <h2>${t("page appeal status state")}: ${t(`= ${view.status}`)}</h2>
-        <p>${stateText(reader, view)}</p>
-        <dl>
-          <dt>${t("page appeal status against")}</dt>
-          <dd><code>${String(view.payload["target"] ?? "")}</code></dd>
-          <dt>${t("page appeal status filed")}</dt>
-          <dd>${timeText(reader, new Date(view.created_at))}</dd>
-          ${isOpen && view.timers.expires_at !== null
-            ? html`<dt>${t("page appeal status closes")}</dt>
-                <dd>${timeText(reader, new Date(view.timers.expires_at))}</dd>`
-            : ""}
-        </dl>
-      </section>
-      ${said === "" ? "" : part(t("page appeal answer-of"), html`<blockquote>${said}</blockquote>`)}
-      ${comments.length === 0
-        ? ""
-        : part(
-            t("page appeal messages"),
-            comments.map(({ body }) => html`<blockquote>${body ?? ""}</blockquote>`),
-          )}
-      ${view.status === "needs_info" ? answerForm(ground, view.questions, path, typed) : ""} ${writtenPart(reader, view)}
-      ${isOpen
-        ? part(
-            t("page appeal withdraw"),
-            html`<p>${t("page appeal withdraw-text")}</p>
-              <form method="post" action="${linkTo(reader, `${path}/withdraw`)}">
-                <input type="hidden" name="token" value="${token}" />
-                <label><input type="checkbox" name="sure" value="yes" /> ${t("page appeal withdraw-sure")}</label>
-                <button type="submit">${t("page appeal withdraw-button")}</button>
-              </form>`,
-          )
-        : ""}
-      ${backLink(reader)}`,
-  );
-}
-
-function part(title: string, content: Markup | Markup[]): Markup {
-  return html`<section>
-    <h2>${title}</h2>
-    ${content}
-  </section>`;
-}
-
-/** What the states and the rulings of an appeal mean for the person; any other state waits for the staff. */
-const meanings: Readonly<Record<string, TextKey>> = {
-  overturn: "page appeal state overturn",
-  reduce: "page appeal state reduce",
-  remit: "page appeal state remit",
-  approved: "page appeal state answered",
-  clarify: "page appeal state answered",
-  denied: "page appeal state denied",
-  withdrawn: "page appeal state withdrawn",
-  expired: "page appeal state expired",
-  void: "page appeal state void",
-  reversed: "page appeal state reversed",
-};
-
-function stateText(reader: Reader, { status, decision, timers, payload }: Own["view"]): Markup {
-  const { t } = reader;
-  const due = timers.info_due_at;
-  if (status === "needs_info" && due !== null) return filled(t("page appeal state asked"), { time: timeText(reader, new Date(due)) });
-  if (status === "needs_info") return html`${t("page appeal state asked-open")}`;
-  // An approval that names no ruling does what was asked for.
-  const became = status === "approved" ? (decision?.ruling ?? String(payload["desired_outcome"])) : status;
-  return html`${t(meanings[became] ?? "page appeal state waiting")}`;
-}
-
-function answerForm(ground: FormGround, questions: readonly string[], path: string, typed: AnswerForm | undefined): Markup {
-  const { reader, token } = ground;
-  const { t } = reader;
-  return part(
-    t("page appeal questions"),
-    html`<ul>
-        ${questions.map((question) => html`<li>${question}</li>`)}
-      </ul>
-      <form method="post" enctype="multipart/form-data" action="${linkTo(reader, `${path}/answer`)}">
-        <input type="hidden" name="token" value="${token}" />
-        ${area(ground, { field: "answer", label: t("page appeal answer"), isRequired: false, value: typed?.answer ?? "", max: maxAnswer })}
-        ${fileField(ground)}
-        <button class="agree" type="submit">${t("page appeal answer-button")}</button>
-      </form>`,
-  );
-}
-
-/** What the person sent. */
-function writtenPart(reader: Reader, { payload, evidence }: Own["view"]): Markup {
-  const { t } = reader;
-  const answers = (payload["answers"] ?? []) as readonly { question: string; answer: string }[];
-  return part(
-    t("page appeal wrote"),
-    html`<dl>
-        ${answers.map(
-          ({ question, answer }) =>
-            html`<dt>${question}</dt>
-              <dd class="typed">${answer}</dd>`,
-        )}
-        <dt>${t("page appeal grounds")}</dt>
-        <dd class="typed">${String(payload["grounds"] ?? "")}</dd>
-      </dl>
-      ${evidence.length === 0 ? "" : html`<p>${t("page appeal wrote-files", { count: evidence.length })}</p>`}`,
   );
 }

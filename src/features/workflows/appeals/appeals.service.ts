@@ -74,7 +74,7 @@ export function createAppeals({ database, clock, workflows, evidence, questions 
       if (open !== undefined) return { is: "open", reference: open.reference, isOwn: open.requesterId === userId };
       if (decision.appealUntil !== null && decision.appealUntil <= now) return { is: "over", until: decision.appealUntil };
       const denied = against.find(({ status, decidedAt }) => status === "denied" && decidedAt !== null)?.decidedAt;
-      const until = denied == null ? now : addSeconds(denied, policy.cool_down_seconds);
+      const until = denied ? addSeconds(denied, policy.cool_down_seconds) : now;
       return until > now ? { is: "cooling", until } : { is: "free" };
     }
 
@@ -132,7 +132,10 @@ export function createAppeals({ database, clock, workflows, evidence, questions 
     async file(call: Call, userId: string, named: string, form: AppealForm, sent: SentFiles): Promise<Sent> {
       const decision = await find(userId, named);
       if (decision.chance.is === "over")
-        throw new ProblemError("cooldown", { detail: "The time to appeal is over.", extra: { until: decision.chance.until.toISOString() } });
+        throw new ProblemError("cooldown", {
+          detail: "The time to appeal is over.",
+          extra: { until: decision.chance.until.toISOString() },
+        });
       const asked = await questions.current();
       const faults = [...appealForm(form, asked), ...(await faultsOf(sent))];
       if (faults.length > 0) return { faults };

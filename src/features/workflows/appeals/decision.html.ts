@@ -37,16 +37,20 @@ export function decisionFacts(reader: Reader, decision: AppealableDecision): Mar
   return html`<dl>
     <dt>${t("page appeal decided")}</dt>
     <dd>${timeText(reader, decidedAt)}</dd>
-    ${reason === null
-      ? ""
-      : html`<dt>${t("page appeal reason")}</dt>
-          <dd>${reason}</dd>`}
+    ${
+      reason === null
+        ? ""
+        : html`<dt>${t("page appeal reason")}</dt>
+            <dd>${reason}</dd>`
+    }
     <dt>${t("page appeal reference")}</dt>
     <dd><code>${reference}</code></dd>
-    ${decision.chance.is === "free"
-      ? html`<dt>${t("page appeal until")}</dt>
-          <dd>${appealUntil === null ? t("page appeal no-end") : timeText(reader, appealUntil)}</dd>`
-      : ""}
+    ${
+      decision.chance.is === "free"
+        ? html`<dt>${t("page appeal until")}</dt>
+            <dd>${appealUntil === null ? t("page appeal no-end") : timeText(reader, appealUntil)}</dd>`
+        : ""
+    }
   </dl>`;
 }
 

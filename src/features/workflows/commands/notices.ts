@@ -73,7 +73,10 @@ export function createNoticeTexts({ guildState, operator = nobodyNamed, appealPa
   }
 
   /** Where the requester of an appeal sees how it stands: they may be on no server any more. */
-  function ownPageText(t: Translate, { reference, isForOneself = false }: { reference: string; isForOneself?: boolean | undefined }): string | null {
+  function ownPageText(
+    t: Translate,
+    { reference, isForOneself = false }: { reference: string; isForOneself?: boolean | undefined },
+  ): string | null {
     return appealPage === undefined || !isForOneself ? null : t("notice own-page", { url: `${appealPage()}/status/${reference}` });
   }
 
@@ -145,7 +148,11 @@ export function createNoticeTexts({ guildState, operator = nobodyNamed, appealPa
     comment({ guildId, reference, kind, body, isForOneself = false }) {
       const { t, from } = senderOf(guildId);
       const head = t("notice comment", { from, kind: enumLabel(kind, t) });
-      return fitted(head, escapeText(body), lines(ownPageText(t, { reference, isForOneself }) ?? t("notice comment-answer", { from }), referenceText(t, reference)));
+      return fitted(
+        head,
+        escapeText(body),
+        lines(ownPageText(t, { reference, isForOneself }) ?? t("notice comment-answer", { from }), referenceText(t, reference)),
+      );
     },
 
     withReason(amends, { guildId, reason }) {

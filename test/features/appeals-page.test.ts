@@ -1,0 +1,276 @@
+// @module-tag both
+import { describe, expect, test } from "vitest";
+import { maxFileBytes, maxPerDay, perAddress } from "../../src/features/workflows/appeals/appeal-form.ts";
+import type { Clock } from "../../src/kernel/clock.ts";
+import type { User } from "../../src/sandbox/index.ts";
+import { createJudgedWorld, staffAtConsole } from "../contract/world.ts";
+
+const grounds = "My account was stolen on that day, and I have it back.";
+const png = Buffer.concat([Buffer.from("89504e470d0a1a0a0000000d49484452", "hex"), Buffer.alloc(64)]);
+
+interface Sent {
+  status: number;
+  text: string;
+  location: string | null;
+}
+
+/** A community with the page set up, and people at it. */
+async function createGround(env: Record<string, string> = {}) {
+  let offset = 0;
+  const clock: Clock = { now: () => new Date(Date.now() + offset) };
+  const world = await createJudgedWorld({ clock, env: { PUBLIC_URL: "http://127.0.0.1:0", ...env } });
+  const [filer, decider, judge] = [await world.staff("senior"), await world.staff("owner"), await world.staff("owner")];
+
+  /** Something decided about a person. */
+  async function punish(user: User, more: object = {}): Promise<string> {
+    const body = { user_id: user.id, action: "warning", reason: "Spam in the harbour, again and again.", ...more };
+    const filed = await world.post("/workflows/punishment", body, { actor: filer });
+    expect(filed.status, JSON.stringify(filed.body)).toBe(201);
+    await decide("punishment", filed.body.reference, { decision: "approve", reason: "Spam in #trade." });
+    return filed.body.reference;
+  }
+
+  async function decide(kind: string, reference: string, body: object, actor: User = decider) {
+    const answer = await world.post(`/workflows/${kind}/${reference}/decision`, body, { actor });
+    expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+    return answer.body;
+  }
+
+  /** Signs a person in; their browser keeps the cookie and what the form brings along. */
+  async function signIn(user: User) {
+    const walk = await world.sandbox.as(user).authorize(`${world.url}/appeal`, { approve: true });
+    const cookie = Object.entries(walk.cookies)
+      .map(([name, value]) => `${name}=${value}`)
+      .join("; ");
+    return { cookie, token: /name="token" value="([^"]+)"/.exec(walk.body)?.[1] ?? "", body: walk.body };
+  }
+  type Browser = Pick<Awaited<ReturnType<typeof signIn>>, "cookie" | "token">;
+
+  async function open(path: string, { cookie }: Pick<Browser, "cookie"> = { cookie: "" }): Promise<Sent> {
+    const answer = await fetch(world.url + path, { headers: { cookie }, redirect: "manual" });
+    return { status: answer.status, text: await answer.text(), location: answer.headers.get("location") };
+  }
+
+  /** Sends a form with files, as a browser does. */
+  async function send(
+    path: string,
+    { cookie, token }: Browser,
+    { texts = {}, files = [], headers = {} }: { texts?: Record<string, string>; files?: File[]; headers?: Record<string, string> } = {},
+  ): Promise<Sent> {
+    const body = new FormData();
+    for (const [name, value] of Object.entries({ token, revision: "1", outcome: "overturn", grounds, ...texts })) body.set(name, value);
+    for (const file of files) body.append("files", file);
+    if (files.length === 0) body.append("files", new File([], ""));
+    const own = { cookie, "sec-fetch-site": "same-origin", origin: "null", ...headers };
+    const answer = await fetch(world.url + path, { method: "POST", body, headers: own, redirect: "manual" });
+    return { status: answer.status, text: await answer.text(), location: answer.headers.get("location") };
+  }
+
+  const appeals = () => world.app.database.read.workflowRequest.findMany({ where: { type: "appeal" }, orderBy: { reference: "asc" } });
+  const forward = (seconds: number) => void (offset += seconds * 1000);
+  return { world, judge, punish, decide, signIn, open, send, appeals, forward };
+}
+
+const file = (name: string, bytes: Buffer | string = png): File => new File([bytes], name);
+const sendTo = (target: string) => `/appeal/decision/${target}`;
+
+describe("the page of appeals", () => {
+  test("an appeal is filed once for each decision, also by two forms at a time, and staff see its answers and files", async () => {
+    const ground = await createGround();
+    const { world, punish, signIn, send, open, appeals } = ground;
+    const admin = await staffAtConsole(world, "owner");
+    const questions = [{ question: "What happened?", required: true }, { question: "Anything else?" }];
+    expect((await world.put("/appeals/questions", { questions }, { actor: admin, headers: { "if-match": '"v1"' } })).status).toBe(200);
+    const ann = world.member("Ann");
+    const reference = await punish(ann);
+    const browser = await signIn(ann);
+    const form = await open(`/appeal/decision/${reference}`, browser);
+    expect(form.text).toContain("What happened?");
+
+    const missing = await send(sendTo(reference), browser, {
+      texts: { revision: "2", grounds: "Too short.", "answer-1": "<b>Nothing</b>" },
+    });
+    expect(missing.status).toBe(422);
+    for (const said of ["This is needed.", "Write at least 20 characters.", "Too short.", "&lt;b&gt;Nothing&lt;/b&gt;"])
+      expect(missing.text).toContain(said);
+    expect(await appeals()).toEqual([]);
+
+    const texts = { revision: "2", "answer-0": "Somebody else wrote it." };
+    const files = [file("proof.png"), file("log.txt", "It was not me.")];
+    const sent = await Promise.all([send(sendTo(reference), browser, { texts, files }), send(sendTo(reference), browser, { texts })]);
+    expect(new Set(sent.map(({ status }) => status))).toEqual(new Set([303, 409]));
+    const [row, ...others] = await appeals();
+    expect(others).toEqual([]);
+    const name = row?.reference ?? "";
+    expect(sent.find(({ status }) => status === 409)?.text).toContain(name);
+    const view = (await world.get(`/workflows/appeal/${name}`, { actor: admin })).body.data;
+    expect(view.payload).toMatchObject({
+      target: reference,
+      grounds,
+      answers: [{ question: "What happened?", answer: "Somebody else wrote it." }],
+    });
+    expect([view.requester.id, view.requested_via, view.revision]).toEqual([ann.id, "web", 1]);
+    const pieces = (await world.get(`/workflows/appeal/${name}/evidence`, { actor: admin })).body.data;
+    const kept = pieces.map((one: { id: string; file: { name: string; mime: string } }) => [one.id, one.file.name, one.file.mime]);
+    const isWithFiles = sent[0]?.status === 303;
+    expect(kept.map(([, ...rest]: string[]) => rest).toSorted()).toEqual(
+      isWithFiles
+        ? [
+            ["log.txt", "text/plain"],
+            ["proof.png", "image/png"],
+          ]
+        : [],
+    );
+    expect(view.evidence.map((one: { record_ref: string }) => one.record_ref).toSorted()).toEqual(
+      kept.map(([id]: string[]) => id).toSorted(),
+    );
+  });
+
+  test("a decision about somebody else answers as none at all, and so does what the person is not told of", async () => {
+    const { world, punish, signIn, open, send, appeals } = await createGround();
+    const [ann, ben] = [world.member("Ann"), world.member("Ben")];
+    const [foreign, note] = [await punish(ben), await punish(ann, { action: "note" })];
+    const browser = await signIn(ann);
+    const without = (text: string, name: string) => text.replaceAll(name, "…");
+    const nothing = await open("/appeal/decision/PUN-REQ-999999", browser);
+    expect(nothing.status).toBe(404);
+    for (const name of [foreign, note]) {
+      const shown = await open(`/appeal/decision/${name}`, browser);
+      expect([shown.status, without(shown.text, name)]).toEqual([404, without(nothing.text, "PUN-REQ-999999")]);
+      expect((await send(sendTo(name), browser)).status).toBe(404);
+    }
+    expect(browser.body).toContain("Nothing was decided about you");
+    expect(await appeals()).toEqual([]);
+    const stranger = await signIn(ben);
+    expect((await send(sendTo(foreign), stranger)).status).toBe(303);
+    const [own] = await appeals();
+    expect((await open(`/appeal/status/${own?.reference ?? ""}`, browser)).status).toBe(404);
+    expect((await open(`/appeal/status/${own?.reference ?? ""}`, stranger)).status).toBe(200);
+  });
+
+  test("after a denial and after the deadline nothing is filed, and the page says until when", async () => {
+    const { world, judge, punish, decide, signIn, open, send, appeals, forward } = await createGround();
+    const ann = world.member("Ann");
+    const [denied, late] = [await punish(ann), await punish(ann, { appeal_until: "P2D" })];
+    let browser = await signIn(ann);
+    expect((await send(sendTo(denied), browser)).status).toBe(303);
+    const [first] = await appeals();
+    await decide("appeal", first?.reference ?? "", { decision: "deny", reason: "We looked at it again: it stands." }, judge);
+    const status = await open(`/appeal/status/${first?.reference ?? ""}`, browser);
+    expect(status.text).toContain("Your appeal was denied.");
+    expect(status.text).toContain("We looked at it again: it stands.");
+    forward(2 * 86_400 + 60);
+    browser = await signIn(ann);
+    for (const [target, says] of [
+      [denied, "You can appeal again from"],
+      [late, "The time to appeal this ended on"],
+    ] as const) {
+      expect((await open(`/appeal/decision/${target}`, browser)).text).toContain(says);
+      expect((await send(sendTo(target), browser)).status).toBe(409);
+    }
+    expect(await appeals()).toHaveLength(1);
+    forward(31 * 86_400);
+    browser = await signIn(ann);
+    expect((await open(`/appeal/decision/${denied}`, browser)).text).toContain("The time to appeal this ended on");
+  });
+
+  test("without the sign-in of this very browser, or from another site, nothing is filed and nothing is told", async () => {
+    const { world, punish, signIn, open, send, appeals, forward } = await createGround();
+    const ann = world.member("Ann");
+    const reference = await punish(ann);
+    const browser = await signIn(ann);
+    const forged = { cookie: `provost-appeal=${"x".repeat(43)}`, token: browser.token };
+    const page = await open(`/appeal/decision/${reference}`, forged);
+    expect([page.status, page.text.includes("Sign in with Discord"), page.text.includes("Spam")]).toEqual([200, true, false]);
+    expect([
+      (await send(sendTo(reference), forged)).status,
+      (await send(sendTo(reference), { ...browser, token: "x".repeat(43) })).status,
+    ]).toEqual([401, 403]);
+    for (const headers of [{ "sec-fetch-site": "cross-site", origin: "https://evil.example" }, { "sec-fetch-site": "same-site" }] as Record<
+      string,
+      string
+    >[])
+      expect((await send(sendTo(reference), browser, { headers })).status).toBe(403);
+    // Signed in at the page of their own data, they are nobody here.
+    const privacy = await world.sandbox.as(ann).authorize(`${world.url}/privacy`, { approve: true });
+    const other = `provost-appeal=${privacy.cookies["provost-privacy"] ?? ""}`;
+    expect((await send(sendTo(reference), { ...browser, cookie: other })).status).toBe(401);
+    forward(3601);
+    const expired = await send(sendTo(reference), browser);
+    expect([expired.status, expired.text.includes(grounds)]).toEqual([401, true]);
+    expect(await appeals()).toEqual([]);
+  });
+
+  test("files that are too many, too large or of another kind are told by name, and nothing of them stays", async () => {
+    const { world, punish, signIn, send, appeals } = await createGround();
+    const ann = world.member("Ann");
+    const reference = await punish(ann);
+    const browser = await signIn(ann);
+    const many = await send(sendTo(reference), browser, { files: ["a", "b", "c", "d"].map((name) => file(`${name}.png`)) });
+    const large = await send(sendTo(reference), browser, { files: [file("big.png", Buffer.concat([png, Buffer.alloc(maxFileBytes)]))] });
+    const wrong = await send(sendTo(reference), browser, {
+      files: [file("proof.png"), file("tool.png", Buffer.from("4d5a9000030000000400", "hex"))],
+    });
+    expect([many.status, large.status, wrong.status]).toEqual([422, 422, 422]);
+    expect(many.text).toContain("At most 3 files");
+    expect(large.text).toContain("big.png is too large: a file holds at most 10 MB");
+    expect(wrong.text).toContain("tool.png is no image, PDF, text or video.");
+    for (const { text } of [many, large, wrong]) expect(text).toContain(grounds);
+    expect([await appeals(), await world.app.database.read.evidenceFile.count()]).toEqual([[], 0]);
+  });
+
+  test("one person files few a day, and one address sends few forms an hour; both are told when to come back", async () => {
+    const { world, punish, signIn, send, appeals } = await createGround();
+    const ann = world.member("Ann");
+    const references: string[] = [];
+    for (let count = 0; count <= maxPerDay; count += 1) references.push(await punish(ann));
+    const browser = await signIn(ann);
+    const sent: number[] = [];
+    for (const reference of references) sent.push((await send(sendTo(reference), browser)).status);
+    expect(sent).toEqual([...Array.from({ length: maxPerDay }, () => 303), 429]);
+    const last = await send(sendTo(references.at(-1) ?? ""), browser);
+    expect(last.text).toContain(`You have filed ${maxPerDay.toString()} appeals within a day.`);
+    const left = perAddress.count - references.length - 1;
+    for (let count = 0; count < left; count += 1) await send(sendTo("PUN-REQ-999999"), browser);
+    const often = await send(sendTo(references.at(-1) ?? ""), browser, { files: [file("proof.png")] });
+    expect([often.status, often.text.includes("Too many forms were sent in a short time."), often.text.includes(grounds)]).toEqual([
+      429,
+      true,
+      true,
+    ]);
+    expect(await appeals()).toHaveLength(maxPerDay);
+  });
+
+  test("without PUBLIC_URL it says whom to write to, and messages do not lead to it", async () => {
+    const ground = await createGround({ PUBLIC_URL: "", CONTACT_URL: "https://harbour.example/contact" });
+    const { world, punish, open } = ground;
+    const page = await open("/appeal?reference=PUN-REQ-000001");
+    expect(page.status).toBe(200);
+    expect(page.text).toContain("Appeals on this page are not set up");
+    expect(page.text).toContain('href="https://harbour.example/contact"');
+    expect((await open("/")).text).not.toContain("/appeal");
+    const ann = world.member("Ann");
+    await punish(ann);
+    await world.sandbox.waitFor(() => world.sandbox.directMessages(ann).length > 0, 60_000);
+    expect(world.sandbox.directMessages(ann)[0]?.content).not.toContain("/appeal");
+  });
+});
+
+describe("an appeal in Discord", () => {
+  test("needs neither a role on the staff nor a consent, and holds for one's own decisions alone", async () => {
+    const { world, punish, appeals } = await createGround();
+    const [ann, ben] = [world.member("Ann"), world.member("Ben")];
+    const [own, foreign] = [await punish(ann), await punish(ben)];
+    const members = world.guild.createRole("appellants");
+    world.guild.allowCommands([members], "request");
+    world.guild.setRoles(ann, [members]);
+    const ask = world.sandbox.as(ann).in(world.guild);
+    const refused = await (await ask.runSlashCommand("request appeal", { target: foreign })).submitModal({ grounds });
+    expect((await refused.reply()).content).toContain("There is nothing about you under this name.");
+    const sent = await (await ask.runSlashCommand("request appeal", { target: own })).submitModal({ grounds });
+    expect((await sent.reply()).content).toMatch(/APL.+REQ.+\d{6}/);
+    expect((await appeals()).map(({ requesterId }) => requesterId)).toEqual([ann.id]);
+    const again = await (await ask.runSlashCommand("request appeal", { target: own.toLowerCase() })).submitModal({ grounds });
+    expect((await again.reply()).content).toContain("duplicate_open");
+  });
+});
