@@ -172,7 +172,7 @@ function signOut(deps: Gate): HtmlPage {
 function result(deps: Gate): HtmlPage {
   const spec = { method: "get", path: "/appeal/result/{kind}", operationId: "showAppealResult", summary: "Say how it ended" } as const;
   return page({ ...spec, request: { params: ResultParams } }, async (c, { params: { kind } }) => {
-    if (!Object.hasOwn(appealResults, kind)) throw new ProblemError("route_not_found", { detail: "There is no such page." });
+    if (!Object.hasOwn(appealResults, kind)) throw new ProblemError("route_not_found");
     return showResult(c, deps, kind as AppealResult);
   });
 }
