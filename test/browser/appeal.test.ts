@@ -146,7 +146,17 @@ describe.skipIf(lacksChromium)("appeals in a real browser, on a phone and in Ger
     const visitor = await chromium.visitor(phone);
     await signIn(visitor, person, `${community.origin}/appeal`);
     const faults = await faultsOf(visitor);
-    const results = ["sign-in-again", "declined", "other-browser", "discord-unreachable", "not-ticked", "too-large", "over", "failed"];
+    const results = [
+      "sign-in-again",
+      "declined",
+      "other-browser",
+      "discord-unreachable",
+      "not-ticked",
+      "too-large",
+      "over",
+      "closed",
+      "failed",
+    ];
     for (const path of ["/", "/appeal/decision/PUN-REQ-999999", ...inTurn(results, looked).map((result) => `/appeal/result/${result}`)]) {
       await visitor.page.goto(community.origin + path);
       faults.push(...(await faultsOf(visitor)));

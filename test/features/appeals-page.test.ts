@@ -1,81 +1,10 @@
-// @module-tag both
 import { describe, expect, test } from "vitest";
 import { maxFileBytes, maxPerDay, perAddress } from "../../src/features/workflows/appeals/appeal-form.ts";
-import type { Clock } from "../../src/kernel/clock.ts";
-import type { User } from "../../src/sandbox/index.ts";
-import { createJudgedWorld, staffAtConsole } from "../contract/world.ts";
-
-const grounds = "My account was stolen on that day, and I have it back.";
-const png = Buffer.concat([Buffer.from("89504e470d0a1a0a0000000d49484452", "hex"), Buffer.alloc(64)]);
-
-interface Sent {
-  status: number;
-  text: string;
-  location: string | null;
-}
-
-/** A community with the page set up, and people at it. */
-async function createGround(env: Record<string, string> = {}) {
-  let offset = 0;
-  const clock: Clock = { now: () => new Date(Date.now() + offset) };
-  const world = await createJudgedWorld({ clock, env: { PUBLIC_URL: "http://127.0.0.1:0", ...env } });
-  const [filer, decider, judge] = [await world.staff("senior"), await world.staff("owner"), await world.staff("owner")];
-
-  /** Something decided about a person. */
-  async function punish(user: User, more: object = {}): Promise<string> {
-    const body = { user_id: user.id, action: "warning", reason: "Spam in the harbour, again and again.", ...more };
-    const filed = await world.post("/workflows/punishment", body, { actor: filer });
-    expect(filed.status, JSON.stringify(filed.body)).toBe(201);
-    await decide("punishment", filed.body.reference, { decision: "approve", reason: "Spam in #trade." });
-    return filed.body.reference;
-  }
-
-  async function decide(kind: string, reference: string, body: object, actor: User = decider) {
-    const answer = await world.post(`/workflows/${kind}/${reference}/decision`, body, { actor });
-    expect(answer.status, JSON.stringify(answer.body)).toBe(200);
-    return answer.body;
-  }
-
-  /** Signs a person in; their browser keeps the cookie and what the form brings along. */
-  async function signIn(user: User) {
-    const walk = await world.sandbox.as(user).authorize(`${world.url}/appeal`, { approve: true });
-    const cookie = Object.entries(walk.cookies)
-      .map(([name, value]) => `${name}=${value}`)
-      .join("; ");
-    return { cookie, token: /name="token" value="([^"]+)"/.exec(walk.body)?.[1] ?? "", body: walk.body };
-  }
-  type Browser = Pick<Awaited<ReturnType<typeof signIn>>, "cookie" | "token">;
-
-  async function open(path: string, { cookie }: Pick<Browser, "cookie"> = { cookie: "" }): Promise<Sent> {
-    const answer = await fetch(world.url + path, { headers: { cookie }, redirect: "manual" });
-    return { status: answer.status, text: await answer.text(), location: answer.headers.get("location") };
-  }
-
-  /** Sends a form with files, as a browser does. */
-  async function send(
-    path: string,
-    { cookie, token }: Browser,
-    { texts = {}, files = [], headers = {} }: { texts?: Record<string, string>; files?: File[]; headers?: Record<string, string> } = {},
-  ): Promise<Sent> {
-    const body = new FormData();
-    for (const [name, value] of Object.entries({ token, revision: "1", outcome: "overturn", grounds, ...texts })) body.set(name, value);
-    for (const file of files) body.append("files", file);
-    if (files.length === 0) body.append("files", new File([], ""));
-    const own = { cookie, "sec-fetch-site": "same-origin", origin: "null", ...headers };
-    const answer = await fetch(world.url + path, { method: "POST", body, headers: own, redirect: "manual" });
-    return { status: answer.status, text: await answer.text(), location: answer.headers.get("location") };
-  }
-
-  const appeals = () => world.app.database.read.workflowRequest.findMany({ where: { type: "appeal" }, orderBy: { reference: "asc" } });
-  const forward = (seconds: number) => void (offset += seconds * 1000);
-  return { world, judge, punish, decide, signIn, open, send, appeals, forward };
-}
-
-const file = (name: string, bytes: Buffer | string = png): File => new File([bytes], name);
-const sendTo = (target: string) => `/appeal/decision/${target}`;
+import { staffAtConsole } from "../contract/world.ts";
+import { createAppealsGround as createGround, file, grounds, png, sendTo } from "./appeals-ground.ts";
 
 describe("the page of appeals", () => {
-  test("an appeal is filed once for each decision, also by two forms at a time, and staff see its answers and files", async () => {
+  test("an appeal is filed with answers and files, which staff see, and a form that lacks something comes back as it was typed", async () => {
     const ground = await createGround();
     const { world, punish, signIn, send, open, appeals } = ground;
     const admin = await staffAtConsole(world, "owner");
@@ -97,12 +26,9 @@ describe("the page of appeals", () => {
 
     const texts = { revision: "2", "answer-0": "Somebody else wrote it." };
     const files = [file("proof.png"), file("log.txt", "It was not me.")];
-    const sent = await Promise.all([send(sendTo(reference), browser, { texts, files }), send(sendTo(reference), browser, { texts })]);
-    expect(new Set(sent.map(({ status }) => status))).toEqual(new Set([303, 409]));
-    const [row, ...others] = await appeals();
-    expect(others).toEqual([]);
+    expect((await send(sendTo(reference), browser, { texts, files })).status).toBe(303);
+    const [row] = await appeals();
     const name = row?.reference ?? "";
-    expect(sent.find(({ status }) => status === 409)?.text).toContain(name);
     const view = (await world.get(`/workflows/appeal/${name}`, { actor: admin })).body.data;
     expect(view.payload).toMatchObject({
       target: reference,
@@ -112,14 +38,11 @@ describe("the page of appeals", () => {
     expect([view.requester.id, view.requested_via, view.revision]).toEqual([ann.id, "web", 1]);
     const pieces = (await world.get(`/workflows/appeal/${name}/evidence`, { actor: admin })).body.data;
     const kept = pieces.map((one: { id: string; file: { name: string; mime: string } }) => [one.id, one.file.name, one.file.mime]);
-    const isWithFiles = sent[0]?.status === 303;
-    expect(kept.map(([, ...rest]: string[]) => rest).toSorted()).toEqual(
-      isWithFiles
-        ? [
-            ["log.txt", "text/plain"],
-            ["proof.png", "image/png"],
-          ]
-        : [],
+    expect(kept.map(([, ...rest]: string[]) => rest)).toEqual(
+      expect.arrayContaining([
+        ["log.txt", "text/plain"],
+        ["proof.png", "image/png"],
+      ]),
     );
     expect(view.evidence.map((one: { record_ref: string }) => one.record_ref).toSorted()).toEqual(
       kept.map(([id]: string[]) => id).toSorted(),

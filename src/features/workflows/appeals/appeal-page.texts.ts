@@ -126,6 +126,9 @@ export const appealPageTexts = texts({
     "page appeal result-text not-ticked": "Tick the box above the button first.",
     "page appeal result too-large": "The files are too large together",
     "page appeal result-text too-large": "Nothing was sent. Go back one page, choose fewer or smaller files, and send it again.",
+    "page appeal result closed": "This cannot be appealed now",
+    "page appeal result-text closed":
+      "There is an open appeal about it by another account of yours, or one was denied a short while ago. Nothing was sent.",
     "page appeal result over": "That is no longer possible",
     "page appeal result-text over": "The appeal has been decided or has ended meanwhile. Nothing was changed. Look at how it stands now.",
   },
@@ -258,6 +261,9 @@ export const appealPageTexts = texts({
     "page appeal result too-large": "Die Dateien sind zusammen zu groß",
     "page appeal result-text too-large":
       "Es wurde nichts abgeschickt. Geh eine Seite zurück, wähle weniger oder kleinere Dateien und schick es noch einmal ab.",
+    "page appeal result closed": "Dagegen geht gerade kein Einspruch",
+    "page appeal result-text closed":
+      "Dazu gibt es einen offenen Einspruch von einem anderen Konto von dir, oder einer wurde vor Kurzem abgelehnt. Es wurde nichts abgeschickt.",
     "page appeal result over": "Das geht nicht mehr",
     "page appeal result-text over":
       "Über den Einspruch wurde inzwischen entschieden, oder er ist zu Ende. Es wurde nichts geändert. Sieh nach, wie er jetzt steht.",

@@ -16,6 +16,7 @@ export const appealResults = {
   "not-ticked": 400,
   "too-large": 413,
   over: 409,
+  closed: 409,
   failed: 400,
 } as const satisfies Record<SignInEnding, number> & Record<string, number>;
 export type AppealResult = keyof typeof appealResults;

@@ -82,12 +82,21 @@ function showDecision(deps: Gate): HtmlPage {
   return page(spec, async (c, { params: { reference } }) => visit(c, deps, reference, (one) => decisionPage(one, reference)));
 }
 
-/** The form for a decision, or why there is none. @param typed what somebody sent that was not taken */
-async function decisionPage({ c, deps, userId }: Visit, named: string, typed?: AppealForm, returned?: Returned): Promise<Response> {
+interface NotTaken {
+  typed: AppealForm;
+  /** Undefined where the decision cannot be appealed any more. */
+  returned: Returned | undefined;
+}
+
+/** The form for a decision, or why there is none. @param notTaken what somebody sent in vain */
+async function decisionPage({ c, deps, userId }: Visit, named: string, notTaken?: NotTaken): Promise<Response> {
   const reader = readerAt(c, deps);
   const decision = await deps.appeals.decision(userId, named).catch(unlessMissing);
   if (decision === undefined) return answer(c, deps, 404, unknownDecisionPage(reader, named));
-  if (decision.chance.is !== "free") return answer(c, deps, returned === undefined ? 200 : 409, closedDecisionPage(reader, decision));
+  const status = notTaken === undefined ? 200 : 409;
+  if (decision.chance.is !== "free") return answer(c, deps, status, closedDecisionPage(reader, decision));
+  if (notTaken !== undefined && notTaken.returned === undefined) return showResult(c, deps, "closed", [notTaken.typed.grounds]);
+  const { typed, returned } = notTaken ?? {};
   const questions = await deps.appeals.questions();
   return answer(c, deps, statusOf(returned), appealFormPage(ground(c, deps, returned), decision, questions, typed));
 }
@@ -106,7 +115,7 @@ function file(deps: Gate): HtmlPage {
       const call = webCall(requestIdOf(c), one.userId);
       const came = wait ?? (await attempt(() => deps.appeals.file(call, one.userId, reference, typed, filesOf(form, deps))));
       if ("reference" in came) return redirect(c, deps, linkTo(readerAt(c, deps), `/appeal/status/${came.reference}`));
-      return decisionPage(one, reference, typed, came);
+      return decisionPage(one, reference, { typed, returned: "closed" in came ? undefined : came });
     }),
   );
 }
@@ -142,7 +151,7 @@ function answerStaff(deps: Gate): HtmlPage {
         const files = filesOf(form, deps);
         const came = wait ?? (await attempt(() => deps.appeals.answer(call, one.userId, reference, { answer: typed }, files)));
         if ("reference" in came) return redirect(c, deps, linkTo(readerAt(c, deps), `/appeal/status/${came.reference}`));
-        return statusPage(one, reference, typed, came);
+        return "closed" in came ? showResult(c, deps, "over", [typed]) : statusPage(one, reference, typed, came);
       }),
   );
 }

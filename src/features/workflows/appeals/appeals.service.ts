@@ -42,8 +42,8 @@ export interface SentFiles {
   faults: readonly Fault[];
 }
 
-/** What a form came to: what it filed, or what is wrong with it. */
-export type Sent = { reference: string } | { faults: readonly Fault[] };
+/** What a form came to: what it filed, what is wrong with it, or that the decision cannot be appealed now. */
+export type Sent = { reference: string } | { faults: readonly Fault[] } | { closed: true };
 
 const kind = "appeal";
 const day = 86_400;
@@ -131,11 +131,7 @@ export function createAppeals({ database, clock, workflows, evidence, questions 
      */
     async file(call: Call, userId: string, named: string, form: AppealForm, sent: SentFiles): Promise<Sent> {
       const decision = await find(userId, named);
-      if (decision.chance.is === "over")
-        throw new ProblemError("cooldown", {
-          detail: "The time to appeal is over.",
-          extra: { until: decision.chance.until.toISOString() },
-        });
+      if (decision.chance.is !== "free") return { closed: true };
       const asked = await questions.current();
       const faults = [...appealForm(form, asked), ...(await faultsOf(sent))];
       if (faults.length > 0) return { faults };

@@ -77,6 +77,16 @@ export async function ownDecisions(db: Reader, userId: string): Promise<OwnDecis
   return { all, named: (given) => names.get(given.trim().toUpperCase()) };
 }
 
+/** The decision about one of some accounts that a name means: its own, or that of the case it stands in. */
+export async function findOwnDecision(db: Reader, accounts: Iterable<string>, named: string): Promise<OwnDecision | undefined> {
+  for (const account of accounts) {
+    const decisions = await ownDecisions(db, account);
+    const found = decisions.named(named) ?? decisions.all.find(({ reference }) => reference === named.trim().toUpperCase());
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
 function name(names: Map<string, OwnDecision>, decision: OwnDecision | undefined, by: readonly (string | null | undefined)[]): void {
   for (const one of by)
     if (decision !== undefined && typeof one === "string" && !names.has(one.toUpperCase())) names.set(one.toUpperCase(), decision);

@@ -99,7 +99,7 @@ export function filesOf({ files, dropped }: SentForm, gate: Gate): SentFiles {
 }
 
 /** Send a form; a refusal comes back with what was typed. */
-export async function attempt(send: () => Promise<Sent>): Promise<{ reference: string } | Returned> {
+export async function attempt(send: () => Promise<Sent>): Promise<Sent | Returned> {
   try {
     return await send();
   } catch (error) {
@@ -108,7 +108,7 @@ export async function attempt(send: () => Promise<Sent>): Promise<{ reference: s
     if (!(error instanceof ProblemError)) throw error;
     if (error.code === "rate_limited") return { faults: [], wait: { seconds: error.retryAfter ?? 60, because: "day" } };
     // Another one was filed meanwhile, or there is no more time: the page of the decision says which.
-    if (error.code === "duplicate_open" || error.code === "cooldown" || error.code === "record_not_found") return { faults: [] };
+    if (["duplicate_open", "cooldown", "validation_failed", "record_not_found"].includes(error.code)) return { closed: true };
     throw error;
   }
 }

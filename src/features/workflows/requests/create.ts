@@ -11,6 +11,7 @@ import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 import { fieldError, ProblemError } from "../../../kernel/errors.ts";
 import type { GrantsService } from "../../authorization/grants/grants.service.ts";
 import type { LinkReach } from "../../links/reach.ts";
+import { findOwnDecision } from "../appeals/decisions.ts";
 import { requireOnlyAppeal } from "../appeals/only-appeal.ts";
 import { findTarget } from "../effects/appeal-target.ts";
 import type { Checks } from "../checks/checks.ts";
@@ -198,7 +199,8 @@ function requireFiling(call: Call, type: WorkflowKind, body: unknown): { intake:
 }
 
 /**
- * A person without rights here asks only about what is about them, with any account of theirs, and once at a time.
+ * A person without rights here asks only about what was decided about them, as far as they may know of it, with any account of theirs,
+ * in time, and once at a time.
  * @throws ProblemError validation_failed, duplicate_open, cooldown
  */
 async function requireOwnTarget(
@@ -207,13 +209,16 @@ async function requireOwnTarget(
   type: WorkflowKind,
   { payload }: Intake,
 ): Promise<void> {
-  const userId = tx.call.actor?.id ?? "";
   const field = kinds[type].filedForOneself?.about ?? "";
-  const target = await findTarget(tx.db, String(payload[field]));
+  const name = String(payload[field]);
   const viewer = await viewerOf(tx.db, reach, tx.call);
-  const accounts = new Set([userId, ...viewer.accounts]);
-  if (target?.users.some((id) => accounts.has(id)) !== true || !target.isKnownTo(viewer))
+  const accounts = new Set([tx.call.actor?.id ?? "", ...viewer.accounts]);
+  const target = await findTarget(tx.db, name);
+  const decision = await findOwnDecision(tx.db, accounts, target?.kind === "case" ? target.reference : name);
+  if (target === null || decision === undefined || !target.isKnownTo(viewer))
     throw fieldError(`/${field}`, "unknown_reference", "There is nothing about you under this name.");
+  if (decision.appealUntil !== null && decision.appealUntil <= tx.now)
+    throw fieldError(`/${field}`, "appeal_over", "The time to appeal is over.");
   await requireOnlyAppeal(tx, target, accounts);
 }
 
