@@ -94,8 +94,9 @@ export async function createStage(locale: "en-US" | "de", onEnd: (end: () => Pro
       minutes += 1;
       for (const text of [...Object.values(options), ...Object.values(more.form ?? {})])
         if (typeof text === "string") quoted.add(text).add(text.replace(/\.$/, ""));
-      // What is left for the bot of the command before is done.
+      // What is left of the command before is done: by the bot, and the entries of what was refused, which are written later and together.
       await world.app.deliveries.deliverDue(systemCall("job", uuid7()));
+      await world.app.audit.flushDenied();
       const given = Object.entries(options).map(
         ([name, value]) => `${name}:${typeof value === "object" ? `@${"username" in value ? value.username : value.name}` : String(value)}`,
       );
