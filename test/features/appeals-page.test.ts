@@ -91,6 +91,13 @@ describe("the page of appeals", () => {
       expect((await open(`/appeal/decision/${target}`, browser)).text).toContain(says);
       expect((await send(sendTo(target), browser)).status).toBe(409);
     }
+    // Nor do staff file it for her, or she herself by command.
+    const filed = await world.post("/workflows/appeal", { target: late, grounds, user_id: ann.id }, { actor: judge });
+    expect([filed.status, filed.body.errors]).toEqual([422, [expect.objectContaining({ pointer: "/target", code: "appeal_over" })]]);
+    expect(filed.body.errors[0].detail).toMatch(/^The time to appeal this ended at \d{4}-/);
+    world.guild.allowCommands([world.guild.everyoneRole], "request");
+    const asked = await world.sandbox.as(ann).in(world.guild).runSlashCommand("request appeal", { target: late });
+    expect((await (await asked.submitModal({ grounds })).reply()).content).toContain("The time to appeal this ended");
     expect(await appeals()).toHaveLength(1);
     forward(31 * 86_400);
     browser = await signIn(ann);

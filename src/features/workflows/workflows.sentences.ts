@@ -62,7 +62,7 @@ export const workflowsSentences: Sentences = {
   "This was denied a short while ago.": "Das wurde erst vor Kurzem abgelehnt.",
   "You have too many open requests about this subject.": "Du hast dazu schon zu viele offene Anträge.",
   "You have filed too many appeals today.": "Du hast heute zu viele Einsprüche eingelegt.",
-  "The time to appeal is over.": "Die Frist für einen Einspruch ist vorbei.",
+  "The time to appeal this ended at {at}.": "Die Frist für einen Einspruch dagegen endete {at}.",
   "This question stands here twice.": "Diese Frage steht hier zweimal.",
   "You have filed too many requests in the last hour.": "Du hast in der letzten Stunde zu viele Anträge gestellt.",
   "Only http and https addresses are kept.": "Aufbewahrt werden nur Adressen mit http und https.",

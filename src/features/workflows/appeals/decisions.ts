@@ -3,6 +3,7 @@ import type { BlacklistRecord, CaseAction, WorkflowRequest } from "../../../gene
 import { addSeconds } from "../../../kernel/clock.ts";
 import { parseDuration } from "../../../kernel/fields.ts";
 import { blacklistReference, caseReference, jsonObject } from "../../../kernel/parsing.ts";
+import type { AppealTarget } from "../effects/appeal-target.ts";
 
 type Reader = Pick<ReadClient | TransactionClient, "workflowRequest" | "blacklistRecord" | "caseAction">;
 
@@ -85,6 +86,15 @@ export async function findOwnDecision(db: Reader, accounts: Iterable<string>, na
     if (found !== undefined) return found;
   }
   return undefined;
+}
+
+/** Until when something can be appealed, whoever files the appeal; null: without an end. */
+export async function appealEndOf(db: Reader, { kind, id }: Pick<AppealTarget, "kind" | "id">): Promise<Date | null> {
+  const action = kind === "strike" ? await db.caseAction.findUnique({ where: { id }, select: { originReference: true } }) : null;
+  const reference = action?.originReference ?? undefined;
+  if (kind !== "request" && reference === undefined) return null;
+  const request = await db.workflowRequest.findUnique({ where: reference === undefined ? { id } : { reference } });
+  return request?.type === "punishment" && request.status === "approved" ? punishmentOf(request).appealUntil : null;
 }
 
 function name(names: Map<string, OwnDecision>, decision: OwnDecision | undefined, by: readonly (string | null | undefined)[]): void {

@@ -11,7 +11,7 @@ import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 import { fieldError, ProblemError } from "../../../kernel/errors.ts";
 import type { GrantsService } from "../../authorization/grants/grants.service.ts";
 import type { LinkReach } from "../../links/reach.ts";
-import { findOwnDecision } from "../appeals/decisions.ts";
+import { appealEndOf, findOwnDecision } from "../appeals/decisions.ts";
 import { requireOnlyAppeal } from "../appeals/only-appeal.ts";
 import { findTarget } from "../effects/appeal-target.ts";
 import type { Checks } from "../checks/checks.ts";
@@ -57,7 +57,7 @@ export function createFiling(parts: CreateDeps) {
     // Of whom an API key alone says who they are, a consent shows it.
     if (isForOneself && !isOwnWord(call)) await grants.requireGrant(call.actor?.id ?? "");
     const answer = await database.write(call, async (tx) => {
-      if (isForOneself) await requireOwnTarget(tx, reach, type, intake);
+      await requireAppealable(tx, { reach, type, intake, isForOneself });
       const filed = await fileInTx(tx, type, intake);
       await alongside?.(tx, filed);
       return filed;
@@ -198,28 +198,35 @@ function requireFiling(call: Call, type: WorkflowKind, body: unknown): { intake:
   return { intake, isForOneself };
 }
 
+interface Appealing {
+  reach: Pick<LinkReach, "linkedAccountsOf">;
+  type: WorkflowKind;
+  intake: Intake;
+  isForOneself: boolean;
+}
+
 /**
- * A person without rights here asks only about what was decided about them, as far as they may know of it, with any account of theirs,
- * in time, and once at a time.
+ * What people file for themselves is filed in time, by staff as well. A person without rights here asks only about what was decided about
+ * them, as far as they may know of it, with any account of theirs, and once at a time.
  * @throws ProblemError validation_failed, duplicate_open, cooldown
  */
-async function requireOwnTarget(
-  tx: Tx,
-  reach: Pick<LinkReach, "linkedAccountsOf">,
-  type: WorkflowKind,
-  { payload }: Intake,
-): Promise<void> {
-  const field = kinds[type].filedForOneself?.about ?? "";
+async function requireAppealable(tx: Tx, { reach, type, intake: { payload }, isForOneself }: Appealing): Promise<void> {
+  const field = kinds[type].filedForOneself?.about;
+  if (field === undefined) return;
   const name = String(payload[field]);
   const viewer = await viewerOf(tx.db, reach, tx.call);
   const accounts = new Set([tx.call.actor?.id ?? "", ...viewer.accounts]);
   const target = await findTarget(tx.db, name);
-  const decision = await findOwnDecision(tx.db, accounts, target?.kind === "case" ? target.reference : name);
-  if (target === null || decision === undefined || !target.isKnownTo(viewer))
-    throw fieldError(`/${field}`, "unknown_reference", "There is nothing about you under this name.");
-  if (decision.appealUntil !== null && decision.appealUntil <= tx.now)
-    throw fieldError(`/${field}`, "appeal_over", "The time to appeal is over.");
-  await requireOnlyAppeal(tx, target, accounts);
+  const isKnown = target?.isKnownTo(viewer) === true;
+  if (isForOneself) {
+    const decision = await findOwnDecision(tx.db, accounts, target?.kind === "case" ? target.reference : name);
+    if (!isKnown || decision === undefined)
+      throw fieldError(`/${field}`, "unknown_reference", "There is nothing about you under this name.");
+  }
+  const end = isKnown ? await appealEndOf(tx.db, target) : null;
+  if (end !== null && end <= tx.now)
+    throw fieldError(`/${field}`, "appeal_over", `The time to appeal this ended at ${end.toISOString()}.`);
+  if (isForOneself && target !== null) await requireOnlyAppeal(tx, target, accounts);
 }
 
 function requesterName(guildState: GuildState, call: Call): string | null {
