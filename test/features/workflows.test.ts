@@ -246,19 +246,19 @@ test.each([
   ["server-merge", ["announce", "initiated_by", "records", "source_after"]],
 ] as const)("%s refuses fields that would do nothing, and says what to do instead", async (type, fields) => {
   const ground = await createGround();
-  const actor = await ground.world.staff("owner");
-  const { payload } = { payload: withIds(kindBodies[type].full) };
-  const camel = (name: string): string => name.replaceAll(/_([a-z])/g, (_whole, letter: string) => letter.toUpperCase());
+  const actor = ground.staff("owner");
+  const payload = withIds(bodies[type].full) as object;
+  const spelled = (name: string): string => Object.keys(camel({ [name]: 1 }) as object).join("");
   for (const field of fields) {
-    const filed = await ground.post(`/workflows/${type}`, { payload: { ...payload, [camel(field)]: "link" } }, { actor: actor.id });
+    const filed = await ground.post(`/workflows/${type}`, { payload: { ...payload, [spelled(field)]: "link" } }, { actor });
     expect(filed.body.errors).toEqual([
-      { pointer: `/payload/${camel(field)}`, in: "body", code: "unsupported_field", detail: kinds[type].unsupported?.[field] },
+      { pointer: `/payload/${spelled(field)}`, in: "body", code: "unsupported_field", detail: kinds[type].unsupported?.[field] },
     ]);
   }
   expect(await ground.database.read.workflowRequest.count()).toBe(0);
-  const { body } = await ground.post(`/workflows/${type}`, payload, { actor: actor.id });
+  const { body } = await ground.post(`/workflows/${type}`, payload, { actor });
   expect(body.success).toBe(true);
-  const amended = await ground.patch(`/workflows/${type}/${body.reference}`, { payload: { [fields[0]]: null } }, { actor: actor.id });
+  const amended = await ground.patch(`/workflows/${type}/${body.reference}`, { payload: { [fields[0]]: null } }, { actor });
   expect(amended.body.errors).toEqual([
     { pointer: `/payload/${fields[0]}`, in: "body", code: "unsupported_field", detail: kinds[type].unsupported?.[fields[0]] },
   ]);

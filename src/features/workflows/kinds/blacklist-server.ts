@@ -52,7 +52,8 @@ export const blacklistServer = kind({
     owner_id: "owner_user_id",
   },
   unsupported: {
-    invite_codes: "Send invites as evidence. The register of servers keeps the one that is checked every day, as invite_code of the server.",
+    invite_codes:
+      "Send invites as evidence. The register of servers keeps the one that is checked every day, as invite_code of the server.",
     min_tenure: "Every member of a listed server is matched. Name those who are left out in exempt_user_ids.",
   },
   filing: {
