@@ -74,6 +74,8 @@ export const workflowsSentences: Sentences = {
     "Beide Besitzer müssen zustimmen, egal wer angefangen hat. Schreib in reason, wer darum gebeten hat.",
   "Records of the source count for the target from the date of the merger and are not rewritten.":
     "Einträge des alten Servers gelten ab dem Tag der Zusammenlegung für den neuen und werden nicht umgeschrieben.",
+  "Cases of confirmed accounts are shown together wherever include_alts asks for them; nothing has to be set.":
+    "Fälle bestätigter Konten stehen überall zusammen, wo include_alts danach fragt; eingestellt wird dafür nichts.",
   "The source stays in the register as merged. Set another status of the server afterwards.":
     "Der alte Server bleibt als zusammengelegt im Verzeichnis. Setze danach einen anderen Status.",
   "This and /{path} name the same thing and disagree.": "Dies und {path} sagen zum Selben Verschiedenes.",

@@ -139,7 +139,7 @@ export interface MergeInput {
   source_server_id: string;
   target_server_id: string;
   owner_consents: readonly { server_id: string; user_id: string }[];
-  staff_plan: readonly { user_id: string; to_role: string }[];
+  staff_plan: readonly { user_id: string; from_role?: string | undefined; to_role: string }[];
   callsign_policy: OneOf<typeof callsignPolicies>;
   effective_at: string;
 }

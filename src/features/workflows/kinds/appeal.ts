@@ -42,7 +42,7 @@ export const appeal = kind({
     upheld: { action: "deny" },
     ...Object.fromEntries(rulings.map((ruling) => [ruling, { action: "approve", ruling }])),
   },
-  effects: (payload) => [effect("appeal.ruling", payload)],
+  effects: ({ target, desired_outcome, user_id }) => [effect("appeal.ruling", { target, desired_outcome, user_id })],
   filedForOneself: { about: "target" },
   events: { filed: "appeal.filed", decided: "appeal.decided" },
   example: { target: "BLU-REQ-000001", grounds: "The account was stolen on the day of the raid." },

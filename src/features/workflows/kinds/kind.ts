@@ -61,7 +61,7 @@ interface KindSpec<Payload extends z.ZodObject> {
   assumed?: Readonly<Record<string, (fields: Readonly<Record<string, unknown>>) => unknown>>;
   /** Other names clients use, besides camelCase, to the payload's own. */
   aliases: Readonly<Record<string, string>>;
-  /** Fields that clients send and that no request of the kind keeps, and what to do instead: they are refused with `unsupported_field`. */
+  /** Fields, and parts of fields as `field.part`, that are refused with `unsupported_field` as they would do nothing; and what to do instead. */
   unsupported?: Readonly<Record<string, string>>;
   /** By default every field with a simple value is an option, and the long texts are the form. */
   filing?: FilingForm;

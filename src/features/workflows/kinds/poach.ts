@@ -67,7 +67,9 @@ const poachEffects: Readonly<Record<Poach["kind"], (payload: Poach) => readonly 
       effect("notice.owner", { serverId }),
     ];
   },
-  agreement: (payload) => [effect("agreement.create", payload)],
+  agreement: ({ party_server_ids, covers, cooling_off_days, terms, starts_at, ends_at }) => [
+    effect("agreement.create", { party_server_ids, covers, cooling_off_days, terms, starts_at, ends_at }),
+  ],
   clearance: (payload) => [
     effect("clearance.grant", {
       userId: payload.user_id ?? "",
@@ -134,6 +136,8 @@ export const poach = kind({
   clocks: { firstTouch: day, decision: 7 * day, expiry: 30 * day },
   coolDown: 7 * day,
   subjects: (payload) => poachSubjects(payload),
+  // Whoever was approached bears witness; they do not judge what they say.
+  conflicts: ({ target_user_ids }) => target_user_ids,
   title: ({ kind: what }) => ({ report: "Poaching report", agreement: "No-poach agreement", clearance: "Poaching clearance" })[what],
   effects: (payload) => poachEffects[payload.kind](payload),
   example: {

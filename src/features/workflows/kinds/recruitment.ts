@@ -76,6 +76,7 @@ export const recruitment = kind({
   clocks: { firstTouch: day, decision: 7 * day, expiry: 30 * day },
   coolDown: 30 * day,
   subjects: ({ user_id }) => [user(user_id)],
+  conflicts: ({ referred_by }) => (referred_by === undefined ? [] : [referred_by]),
   title: ({ position }) => `Recruitment as ${position}`,
   hasBlindVotes: true,
   isChecked: true,

@@ -68,7 +68,11 @@ export const serverMerge = kind({
   subjects: ({ source_server_id, target_server_id }) => [server(source_server_id), server(target_server_id)],
   concerned: ({ staff_plan }) => planned(staff_plan),
   title: () => "Server merge",
-  effects: (payload) => [effect("merge.plan", payload), effect("server.merge", payload)],
+  effects: ({ source_server_id, target_server_id, owner_consents, staff_plan, callsign_policy, effective_at }) => {
+    const consents = owner_consents.map(({ server_id, user_id }) => ({ server_id, user_id }));
+    const merger = { source_server_id, target_server_id, owner_consents: consents, staff_plan, callsign_policy, effective_at };
+    return [effect("merge.plan", merger), effect("server.merge", merger)];
+  },
   example: { source_server_id: snowflake, target_server_id: otherSnowflake, effective_at: "2027-01-01T00:00:00.000Z" },
 });
 

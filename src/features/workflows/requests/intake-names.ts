@@ -65,6 +65,12 @@ export function collect(body: Record<string, unknown>, { aliases, unsupported = 
     else take(key, value, [key]);
   }
   if (isWrapped) for (const [key, value] of Object.entries(payload)) take(key, value, ["payload", key]);
+  for (const [place, instead] of Object.entries(unsupported)) {
+    const [field = "", part] = place.split(".");
+    const value = fields.get(field);
+    if (part === undefined || !isObject(value) || value[part] === undefined) continue;
+    issues.push(refusal([...(sent.get(field)?.path ?? [field]), part], "unsupported_field", instead));
+  }
   return { fields, sent, issues, wrapper };
 }
 
