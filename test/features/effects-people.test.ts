@@ -268,6 +268,7 @@ describe("a recruitment", () => {
       "callsign.allocate: done",
       "discord.roles_add: pending",
       "notice.welcome: pending",
+      "notice.trial_review: pending",
       "notice.requester: pending",
     ]);
     const { roster, callsigns, outward, ...rest } = gained(await inForce(ground, [user]), before);

@@ -118,6 +118,17 @@ export function createNoticeTexts({ guildState, operator = nobodyNamed }: Notice
       };
     },
 
+    trialReview({ guildId, reference, userId, role, availability, timezone }) {
+      const { t, from } = senderOf(guildId);
+      return lines(
+        because(t("notice trial-review", { user: `<@${userId}>`, role: lineText(role), from }), null),
+        availability === undefined ? null : t("notice trial-availability", { availability: lineText(availability) }),
+        timezone === undefined ? null : t("notice trial-timezone", { timezone: lineText(timezone) }),
+        t("notice trial-decide"),
+        referenceText(t, reference),
+      );
+    },
+
     requester({ guildId, reference, reason, kind, status, questions, message: more }) {
       const { t, from } = senderOf(guildId);
       const body = [...questions.map((question) => `- ${lineText(question)}`), ...(more === undefined ? [] : [escapeText(more)])];

@@ -118,6 +118,13 @@ export interface EffectInputs {
     appealUntil: string;
     length: Length;
   };
+  "notice.trial_review": OfPerson & {
+    roleKey: string;
+    trialDays: number;
+    /** When the person has time, in their own words. */
+    availability: string | undefined;
+    timezone: string | undefined;
+  };
   "notice.welcome": OfPerson & { roleKey: string; trialDays: number };
   "poach.incident": {
     serverId: string;

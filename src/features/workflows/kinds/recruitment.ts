@@ -80,7 +80,7 @@ export const recruitment = kind({
   title: ({ position }) => `Recruitment as ${position}`,
   hasBlindVotes: true,
   isChecked: true,
-  effects: ({ user_id: userId, position: roleKey, department, trial_days: trialDays, callsign }) => [
+  effects: ({ user_id: userId, position: roleKey, department, trial_days: trialDays, callsign, availability, timezone }) => [
     effect("roster.trial", { userId, roleKey, department, trialDays }),
     ...(callsign === "none"
       ? []
@@ -88,6 +88,7 @@ export const recruitment = kind({
     effect("clearance.use", { userId }),
     effect("discord.roles_add", { userId, roleKey }),
     effect("notice.welcome", { userId, roleKey, trialDays }),
+    effect("notice.trial_review", { userId, roleKey, trialDays, availability, timezone }),
   ],
   isRemembered: true,
   example: { user_id: snowflake, position: "moderator", timezone: "Europe/Berlin" },
