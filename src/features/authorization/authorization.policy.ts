@@ -1,7 +1,6 @@
 import { z } from "zod";
 import type { Authorization, AuthorizationSession } from "../../generated/sqlite/client.ts";
 import { addSeconds } from "../../kernel/clock.ts";
-import { ProblemError } from "../../kernel/errors.ts";
 import { authorizationStatuses, type AuthorizationStatus, type ServerDetail } from "./authorization.schema.ts";
 
 /** Permissions of this feature. */
@@ -47,13 +46,6 @@ export function isInForce(grant: Pick<Authorization, "status" | "expiresAt">, no
 /** The detail that keeps less: what a person agreed to, or what the operator allows by now. */
 export function leastDetail(agreed: string, allowed: ServerDetail): ServerDetail {
   return agreed === "full" ? allowed : "listed";
-}
-
-/** @throws ProblemError precondition_failed when the caller read another revision of the grant */
-export function requireRevision(ifMatch: number | undefined, grant: Pick<Authorization, "revision"> | null): void {
-  const revision = grant?.revision ?? 0;
-  if (ifMatch !== undefined && ifMatch !== revision)
-    throw new ProblemError("precondition_failed", { extra: { current_etag: `"v${revision.toString()}"` } });
 }
 
 /** Whether a session still waits for its person. */

@@ -3,8 +3,9 @@ import type { Tx } from "../../database/database.ts";
 import type { Authorization } from "../../generated/sqlite/client.ts";
 import { requireWrite, type Call } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";
+import { requireRevision } from "../../kernel/revision.ts";
 import type { Erasures } from "../privacy/erasures.ts";
-import { authorizationPermissions, requireRevision } from "./authorization.policy.ts";
+import { authorizationPermissions } from "./authorization.policy.ts";
 import { presentAuthorization, readState } from "./presenter.ts";
 import { RevokeInput, type AuthorizationView } from "./authorization.schema.ts";
 import type { ConsentEnds } from "./grants/consent-end.ts";
@@ -71,7 +72,8 @@ export function createRevokeService(deps: RevokeDeps): RevokeService {
       const { reason } = RevokeInput.parse(input);
       const view = await database.write(call, async (tx) => {
         await lockGrant(tx, userId);
-        requireRevision(ifMatch, await tx.db.authorization.findUnique({ where: { userId } }));
+        const stored = await tx.db.authorization.findUnique({ where: { userId } });
+        requireRevision(ifMatch, stored?.revision ?? 0);
         const { hasEnded } = await revokeInTx(tx, userId, { reason });
         const state = presentAuthorization(call, await readState(tx.db, userId, tx.now), deps.cooldownSeconds, tx.now);
         if (!hasEnded) throw nothingToRevoke(state.status);

@@ -2,6 +2,7 @@ import type { Deps } from "../deps.ts";
 import type { Tx } from "../../database/database.ts";
 import { Prisma, type BlacklistRecord } from "../../generated/sqlite/client.ts";
 import { ProblemError, recordNotFound } from "../../kernel/errors.ts";
+import { requireRevision } from "../../kernel/revision.ts";
 import { isLive, requireOutranks, statusAt, type Ranks } from "./blacklist.policy.ts";
 
 export type Opening = ReturnType<typeof createOpening>;
@@ -57,9 +58,7 @@ export function createOpening({ database, access, reach }: OpeningDeps) {
      */
     async open(tx: Tx, key: string, { ifMatch, action, wanted }: OpeningOptions): Promise<BlacklistRecord> {
       const row = await lock(tx, key);
-      if (ifMatch !== undefined && ifMatch !== row.revision) {
-        throw new ProblemError("precondition_failed", { extra: { current_etag: `"v${row.revision.toString()}"` } });
-      }
+      requireRevision(ifMatch, row.revision);
       if (isLive(row, tx.now) !== (wanted === "live"))
         throw new ProblemError("invalid_transition", { extra: { from: statusAt(row, tx.now), action, allowed: [] } });
       await requireImpartial(tx, row);

@@ -5,10 +5,11 @@ import { nextNumber } from "../../database/counter.ts";
 import { insertRows } from "../../database/insert.ts";
 import type { Case, CaseSubject, Prisma } from "../../generated/sqlite/client.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
-import { ProblemError, recordNotFound } from "../../kernel/errors.ts";
+import { recordNotFound } from "../../kernel/errors.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 import { caseReference } from "../../kernel/parsing.ts";
 import { wordsOf } from "../../kernel/words.ts";
+import { requireRevision } from "../../kernel/revision.ts";
 import type { EventType } from "../events/types.ts";
 import type { LinkReader } from "../links/reach.ts";
 import {
@@ -115,9 +116,7 @@ export function createCaseRecords({ audit, events, access, reach }: CaseRecordsD
       if (row === null || (row.deletedAt !== null) !== isDeleted || !canSee(viewer, row)) throw recordNotFound();
       requireImpartial(viewer, row);
       requireOutranks(tx.call, access, row);
-      if (ifMatch !== undefined && ifMatch !== row.revision) {
-        throw new ProblemError("precondition_failed", { extra: { current_etag: `"v${row.revision.toString()}"` } });
-      }
+      requireRevision(ifMatch, row.revision);
       requireMove(row.status, move);
       return row;
     },

@@ -3,8 +3,9 @@ import type { Tx } from "../../database/database.ts";
 import type { GuildState } from "../../discord/guild-state.ts";
 import { Prisma } from "../../generated/sqlite/client.ts";
 import { requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
-import { ProblemError, recordNotFound } from "../../kernel/errors.ts";
+import { recordNotFound } from "../../kernel/errors.ts";
 import { toPage, withTotal, type Page } from "../../kernel/page.ts";
+import { requireRevision } from "../../kernel/revision.ts";
 import {
   channelsKey,
   channelsPolicy,
@@ -101,8 +102,7 @@ export function createChannelsService({ database, audit, guildState, cursors }: 
         await tx.lock("channels");
         const row = await tx.db.setting.findUnique({ where: { key: channelsKey(guildId) } });
         const before = row === null ? noChannels : readChannels(row.value);
-        if (ifMatch !== undefined && ifMatch !== before.revision)
-          throw new ProblemError("precondition_failed", { extra: { current_etag: `"v${before.revision.toString()}"` } });
+        requireRevision(ifMatch, before.revision);
         if (purposes.every((purpose) => before.channels[purpose] === channels[purpose])) return presentChannels(guildId, before);
         return presentChannels(guildId, await store(tx, guildId, before, channels));
       });

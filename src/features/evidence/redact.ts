@@ -7,6 +7,7 @@ import { Prisma } from "../../generated/sqlite/client.ts";
 import { requireWrite, type Call } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import type { Held } from "../../kernel/held.ts";
+import { requireRevision } from "../../kernel/revision.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { ConfirmationsService } from "../confirmations/confirmations.service.ts";
 import { auditKinds, evidencePolicy } from "./evidence.policy.ts";
@@ -34,8 +35,7 @@ export function createRedacting({ database, audit, confirmations, hosts, bytes, 
     await hosts.of({ kind }).requireRedactable(tx, host.id);
     await tx.lock(`evidence:${id}`);
     const row = await tx.db.evidenceItem.findUniqueOrThrow({ where: { id }, include: whole });
-    if (revision !== undefined && revision !== row.revision)
-      throw new ProblemError("precondition_failed", { extra: { current_etag: `"v${row.revision.toString()}"` } });
+    requireRevision(revision, row.revision);
     if (row.redactedAt !== null)
       throw new ProblemError("invalid_transition", {
         detail: "It is redacted already.",

@@ -2,6 +2,7 @@ import type { Deps } from "../deps.ts";
 import type { Tx } from "../../database/database.ts";
 import { can } from "../../kernel/call.ts";
 import { fieldError, ProblemError, recordNotFound } from "../../kernel/errors.ts";
+import { requireRevision } from "../../kernel/revision.ts";
 import type { MatchesService } from "../intelligence/matches/matches.service.ts";
 import { byAnyId, hashesOf, type RegisteredServer } from "./known.ts";
 import { difference, presentServer, registryPermissions } from "./servers.policy.ts";
@@ -62,8 +63,8 @@ export function createServerRows({ audit, events, matches, hashOf }: RowDeps) {
       await tx.lock(registerLock);
       const row = await tx.db.server.findFirst({ where: byAnyId(anyId), include: aliases });
       if (row === null) throw recordNotFound();
-      if (ifMatch === undefined || ifMatch === row.revision) return row;
-      throw new ProblemError("precondition_failed", { extra: { current_etag: `"v${row.revision.toString()}"` } });
+      requireRevision(ifMatch, row.revision);
+      return row;
     },
 
     /** @throws ProblemError duplicate_active_record, validation_failed */

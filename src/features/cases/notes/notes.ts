@@ -10,6 +10,7 @@ import { isoOrNull } from "../../../kernel/fields.ts";
 import { uuid7 } from "../../../kernel/ids.ts";
 import { newestFirst } from "../../../kernel/keyset.ts";
 import { listPage, toPage, withTotal, type Page } from "../../../kernel/page.ts";
+import { requireRevision } from "../../../kernel/revision.ts";
 import { NoteInput, NotesQuery as Query, type NotesQuery, type NoteVersionView, type NoteView } from "./notes.schema.ts";
 import { casesPolicy, type WholeCase } from "../cases.policy.ts";
 import { findVisible, keepWords, wordRows, type CaseRecords } from "../records.ts";
@@ -133,9 +134,7 @@ function requireEditable(tx: Tx, note: CaseNote, ifMatch: number | undefined): v
   if (actor === undefined || note.authorId !== actor) {
     throw new ProblemError("permission_denied", { detail: "Nobody but its author changes a note." });
   }
-  if (ifMatch !== undefined && ifMatch !== note.revision) {
-    throw new ProblemError("precondition_failed", { extra: { current_etag: `"v${note.revision.toString()}"` } });
-  }
+  requireRevision(ifMatch, note.revision);
   if (tx.now >= addSeconds(note.createdAt, editSeconds)) {
     throw new ProblemError("invalid_transition", {
       detail: "The time in which a note can be changed is over. Add another one.",

@@ -20,6 +20,7 @@ import { emitMatchChange } from "./store.ts";
 import { isActive, isExemptByPerson, type StoredMatch } from "../reconcile.ts";
 import type { UserServersService } from "../user-servers/user-servers.service.ts";
 import { addSeconds } from "../../../kernel/clock.ts";
+import { requireRevision } from "../../../kernel/revision.ts";
 
 export interface ResolveDeps extends CompareDeps, Deps<"database" | "audit"> {
   guildState: Pick<GuildState, "lookUp">;
@@ -95,9 +96,7 @@ export function createResolve(deps: ResolveDeps): Resolve {
       const match = await tx.db.match.findFirst({ where: { id: matchId, userId } });
       if (match === null) throw recordNotFound();
       const known = input.revision ?? ifMatch;
-      if (known !== undefined && known !== match.revision) {
-        throw new ProblemError("precondition_failed", { extra: { current_etag: `"v${match.revision.toString()}"` } });
-      }
+      requireRevision(known, match.revision);
       await persistResolution(tx, match, input);
       return matchView(await tx.db.match.findUniqueOrThrow({ where: { id: match.id } }), presentUser(userId, []), undefined, tx.now);
     });

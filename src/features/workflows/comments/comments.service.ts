@@ -10,6 +10,7 @@ import { uuid7 } from "../../../kernel/ids.ts";
 import { orderOf } from "../../../kernel/keyset.ts";
 import { toPage, withTotal, type Page } from "../../../kernel/page.ts";
 import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
+import { requireRevision } from "../../../kernel/revision.ts";
 import type { LinkReach } from "../../links/reach.ts";
 import { endedAt, partialKinds, presentComment, sideOf, visibleComments, type Side } from "./comments.policy.ts";
 import { CommentInput, CommentsQuery as Query, EditCommentInput, type CommentsQuery, type CommentView } from "./comments.schema.ts";
@@ -229,8 +230,7 @@ function requireEditable(tx: Tx, comment: WorkflowComment, ifMatch: number | und
   const actor = tx.call.actor?.id;
   if (actor === undefined || comment.authorId !== actor)
     throw new ProblemError("permission_denied", { detail: "Nobody but its author changes a comment." });
-  if (ifMatch !== undefined && ifMatch !== comment.revision)
-    throw new ProblemError("precondition_failed", { extra: { current_etag: `"v${comment.revision.toString()}"` } });
+  requireRevision(ifMatch, comment.revision);
   if (tx.now >= addSeconds(comment.createdAt, editSeconds)) {
     const detail = "The time in which a comment can be changed is over. Write another one.";
     throw new ProblemError("invalid_transition", { detail, extra: { from: "kept", action: "comment_edit", allowed: ["comment"] } });

@@ -7,6 +7,7 @@ import { ProblemError, recordNotFound } from "../../../kernel/errors.ts";
 import { uuid7 } from "../../../kernel/ids.ts";
 import { beginningWith } from "../../../kernel/words.ts";
 import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
+import { requireRevision } from "../../../kernel/revision.ts";
 import type { AuditService } from "../../audit/audit.service.ts";
 import type { EventsService } from "../../events/events.service.ts";
 import { draftsPolicy, presentDraft, type DraftCauses } from "./drafts.policy.ts";
@@ -116,8 +117,7 @@ export function createDraftRecords({ audit, events }: { audit: Pick<AuditService
       await tx.lock(`draft:${id}`);
       const row = await tx.db.requestDraft.findFirst({ where: { AND: [{ id }, known] } });
       if (row === null) throw recordNotFound();
-      if (ifMatch !== undefined && ifMatch !== row.revision)
-        throw new ProblemError("precondition_failed", { extra: { current_etag: `"v${row.revision.toString()}"` } });
+      requireRevision(ifMatch, row.revision);
       if (row.status !== "open") throw new ProblemError("invalid_transition", { extra: { from: row.status, action, allowed: [] } });
       return row;
     },

@@ -3,9 +3,10 @@ import { policiesPolicy, PoliciesQuery, policyFields, UpdatePolicyInput, type Po
 import type { Tx } from "../../../database/database.ts";
 import type { Prisma } from "../../../generated/sqlite/client.ts";
 import { requirePermission, requireWrite, type Call } from "../../../kernel/call.ts";
-import { ProblemError, recordNotFound } from "../../../kernel/errors.ts";
+import { recordNotFound } from "../../../kernel/errors.ts";
 import { toPage, withTotal, type Page } from "../../../kernel/page.ts";
 import { workflowKinds, type WorkflowKind } from "../../../kernel/vocabulary.ts";
+import { requireRevision } from "../../../kernel/revision.ts";
 import { prefixesOf, requireSound, warningsOf, type Staff } from "./check.ts";
 import { chosenOf, defaultPolicy, policiesOf, policyKey, policyWith, type Chosen, type Policy } from "./policies.ts";
 import { kindOf } from "../kinds/kinds.ts";
@@ -45,9 +46,7 @@ export function createPolicies({ database, audit, access, cursors, referencePref
     return await database.write(call, async (tx) => {
       await tx.lock("workflow-policies");
       const before = await read(tx.db, type);
-      if (ifMatch !== undefined && ifMatch !== before.revision) {
-        throw new ProblemError("precondition_failed", { extra: { current_etag: `"v${before.revision.toString()}"` } });
-      }
+      requireRevision(ifMatch, before.revision);
       const choices = next(before.choices);
       if (isSame(before.choices, choices)) return present(type, before);
       requireSound(type, policyWith(type, choices), await prefixesBeside(tx, type));
