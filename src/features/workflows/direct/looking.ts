@@ -7,6 +7,7 @@ import { kindOf } from "../kinds/kinds.ts";
 import { openRequest } from "../requests/act.ts";
 import { looked } from "../requests/changes.ts";
 import { contextOf, deciderOf, type Ranks } from "../requests/context.ts";
+import { stepOf } from "../requests/steps.ts";
 import { tellOf } from "../requests/told.ts";
 import { viewerOf } from "../requests/workflows.policy.ts";
 import { directPolicy } from "./direct.policy.ts";
@@ -49,20 +50,7 @@ export function createLooking({ database, audit, events, access, reach }: Lookin
           data: { ...looked(tx, decider.actorId), revision: revision + 1, updatedAt: tx.now },
           select: { id: true },
         });
-        const by = { actorId: decider.actorId, clientId: call.client?.id ?? null, via: call.via, at: tx.now };
-        await insertRows(tx, "WorkflowStep", [
-          {
-            requestId: id,
-            revision: revision + 1,
-            action: "look",
-            from: status,
-            to: status,
-            notePublic: null,
-            noteInternal: null,
-            data: {},
-            ...by,
-          },
-        ]);
+        await insertRows(tx, "WorkflowStep", [stepOf(tx, request, { action: "look", to: status })]);
         audit.record(tx, { action: "workflow.look", target: { kind: "workflow", id, reference }, permission: directPolicy.look });
         tellOf(events, tx, "workflow.updated", request, { status, action: "look" });
         return { ...told, looked_at: tx.now.toISOString(), looked_by: decider.actorId };

@@ -2,6 +2,7 @@ import type { Deps } from "../../deps.ts";
 import { statusAt, wholeRequest, wholeRequests, type RequestChanges, type Request } from "../requests/workflows.policy.ts";
 import type { PermissionKey } from "../../../kernel/permissions.ts";
 import { noHold } from "../requests/changes.ts";
+import { stepOf } from "../requests/steps.ts";
 import { tellOf } from "../requests/told.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { EventType } from "../../events/types.ts";
@@ -36,8 +37,7 @@ export function createHoldEffects({ audit, events, reach }: HoldEffectDeps): Som
       data: { ...data, remindAt: remindAtOf({ ...row, ...data } as unknown as Request) },
     });
     const { id: requestId, reference, status } = row;
-    const step = { requestId, revision, action, actorId, clientId: tx.call.client?.id ?? null, via: tx.call.via, at: tx.now, from: status };
-    await tx.db.workflowStep.create({ data: { ...step, to: status, noteInternal: reason, data: {} } });
+    await tx.db.workflowStep.create({ data: stepOf(tx, row, { action, actorId, to: status, noteInternal: reason }) });
     const about = row.subjects.find(({ kind }) => kind === "user")?.subjectId;
     const target = { kind: "workflow", id: requestId, reference };
     audit.record(tx, { action: `workflow.${action}`, target, ...(about !== undefined && { subjectUserId: about }), reason, permission });

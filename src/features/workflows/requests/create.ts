@@ -1,4 +1,5 @@
 import type { Deps } from "../../deps.ts";
+import { stepOf } from "./steps.ts";
 import { tellOf } from "./told.ts";
 import { textsOf, toJson } from "../../../kernel/parsing.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -81,10 +82,11 @@ export function createFiling(parts: CreateDeps) {
     const number = await nextNumber(tx, `workflow:${prefix}`, { isLast: !isDirect });
     const reference = `${prefix}-REQ-${number.toString().padStart(6, "0")}`;
     const row = rowOf(tx, type, intake, { reference, policy, name: requesterName(parts.guildState, tx.call) });
+    const filed = stepOf(tx, { id: row.id, revision: 0, status: null }, { action: "create", to: row.status });
     tx.insert([
       { model: "WorkflowRequest", rows: [{ ...row, checks: checked, isRestricted: isRestricted(subjects) }] },
       { model: "WorkflowSubject", rows: subjects.map((subject) => ({ ...subject, requestId: row.id })) },
-      { model: "WorkflowStep", rows: [firstStep(tx, row.id)] },
+      { model: "WorkflowStep", rows: [filed] },
     ]);
     recordFiled(tx, type, {
       id: row.id,
@@ -146,9 +148,7 @@ export function createFiling(parts: CreateDeps) {
     const kept = moreEvidence(row.evidence as unknown[], intake.common.evidence);
     const data = { evidence: kept as Prisma.InputJsonValue, revision: row.revision + 1, updatedAt: tx.now };
     await tx.db.workflowRequest.update({ where: { id: row.id }, data });
-    await tx.db.workflowStep.createMany({
-      data: [{ ...firstStep(tx, row.id), revision: row.revision + 1, action: "join", from: row.status, to: row.status }],
-    });
+    await tx.db.workflowStep.createMany({ data: [stepOf(tx, row, { action: "join", to: row.status })] });
     audit.record(tx, {
       action: "workflow.join",
       target: { kind: "workflow", id: row.id, reference: row.reference },
@@ -212,22 +212,6 @@ async function requireOwnTarget(
 
 function requesterName(guildState: GuildState, call: Call): string | null {
   return call.actor === null ? null : (guildState.members(call.actor.id)[0]?.username ?? null);
-}
-
-/** The row of history that a request begins with. */
-function firstStep({ call, now }: Tx, requestId: string) {
-  const { actor, client, via } = call;
-  return {
-    requestId,
-    revision: 1,
-    action: "create",
-    actorId: actor?.id ?? null,
-    clientId: client?.id ?? null,
-    via,
-    at: now,
-    to: "pending",
-    data: {},
-  };
 }
 
 interface New {

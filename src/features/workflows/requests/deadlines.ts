@@ -1,4 +1,5 @@
 import type { Deps } from "../../deps.ts";
+import { stepOf } from "./steps.ts";
 import { tellOf } from "./told.ts";
 import type { Tx } from "../../../database/database.ts";
 import { inBatches } from "../../../kernel/pause.ts";
@@ -93,17 +94,7 @@ export function createExpiry({ database, audit, events, clock }: ExpiryDeps) {
         const data = { status: "expired", isHeld: false, ...noHold, updatedAt: tx.now, remindAt: null, revision: revision + 1 };
         const { count } = await tx.db.workflowRequest.updateMany({ where: { id, revision, expiresAt: { lte: tx.now } }, data });
         if (count === 0) continue;
-        const step = {
-          requestId: id,
-          revision: revision + 1,
-          action: "expire",
-          via: tx.call.via,
-          at: tx.now,
-          from: status,
-          to: "expired",
-          data: {},
-        };
-        await tx.db.workflowStep.createMany({ data: [step] });
+        await tx.db.workflowStep.createMany({ data: [stepOf(tx, row, { action: "expire", to: "expired" })] });
         tellOf(events, tx, "workflow.expired", row, { status: "expired", action: "expire" });
         audit.record(tx, {
           action: "workflow.expire",

@@ -4,6 +4,7 @@ import { statusAt, subjectsOf, viewerOf, getWholeRequest, type RequestChanges, t
 import type { PermissionKey } from "../../../kernel/permissions.ts";
 import type { Severity, WorkflowKind } from "../../../kernel/vocabulary.ts";
 import { approversOf } from "../state/transition.ts";
+import { stepOf } from "./steps.ts";
 import { tellOf } from "./told.ts";
 import { z } from "zod";
 import type { Tx } from "../../../database/database.ts";
@@ -85,8 +86,8 @@ export function createOverturning({ audit, events, reach, effects }: OverturnDep
     const remindAt = remindAtOf(changed);
     await tx.db.workflowRequest.update({ where: { id: row.id }, data: { ...data, ...placesOf(changed), remindAt } });
     const { action, reason, permission, actorId, cause } = told;
-    const step = { requestId: row.id, revision, action, actorId, via: tx.call.via, at: tx.now, from: row.status, to: changes.status };
-    await tx.db.workflowStep.create({ data: { ...step, clientId: tx.call.client?.id ?? null, notePublic: reason, data: { cause } } });
+    const step = { action, actorId, to: changes.status, notePublic: reason, data: { cause } };
+    await tx.db.workflowStep.create({ data: stepOf(tx, row, step) });
     const about = row.subjects.find(({ kind }) => kind === "user")?.subjectId;
     audit.record(tx, {
       action: `workflow.${action}`,

@@ -9,6 +9,7 @@ import {
   wholeRequest,
   type Request,
 } from "./workflows.policy.ts";
+import { stepOf } from "./steps.ts";
 import { tellOf } from "./told.ts";
 import { isDeepStrictEqual } from "node:util";
 import type { Tx } from "../../../database/database.ts";
@@ -88,17 +89,8 @@ export function createSideEffects({ audit, events, effects, reach, matches, noti
     const links = [...(kept.links as unknown[]), { rel: "duplicates", reference: request.reference }] as Prisma.InputJsonValue;
     const revision = kept.revision + 1;
     await tx.db.workflowRequest.update({ where: { id: kept.id }, data: { evidence, links, revision, updatedAt: tx.now } });
-    const { actor, client, via } = tx.call;
-    const who = { actorId: actor?.id ?? null, clientId: client?.id ?? null, via, at: tx.now };
-    const step = {
-      requestId: kept.id,
-      revision,
-      action: "absorb",
-      from: kept.status,
-      to: kept.status,
-      data: { duplicate: request.reference },
-    };
-    await tx.db.workflowStep.create({ data: { ...step, ...who } });
+    const step = { action: "absorb", to: kept.status, data: { duplicate: request.reference } };
+    await tx.db.workflowStep.create({ data: stepOf(tx, kept, step) });
     await moveEvidence(tx, request.id, kept.id);
     tellOf(events, tx, "workflow.updated", found, { status: kept.status, action: "absorb" });
   }
@@ -200,7 +192,7 @@ function changedBy({ request, amended, redescribed }: Transition): Record<string
   return { ...Object.fromEntries(names.map((name) => [name, before[name] ?? null])), ...redescribed?.before };
 }
 
-/** One row of history per revision. */
+/** One row of history for each move. */
 async function writeStep(tx: Tx, move: Transition): Promise<void> {
   const { request, input, actorId, result } = move;
   const { questions, answer, assignee, duplicate_of: duplicateOf, duration, effects: chosen } = input.body;
@@ -215,21 +207,9 @@ async function writeStep(tx: Tx, move: Transition): Promise<void> {
     ...(Object.keys(changed).length > 0 && { changed: changed as Prisma.InputJsonObject }),
     ...(result.isBreakGlass && { break_glass: true }),
   };
+  const [notePublic, noteInternal] = [input.reasonPublic, input.reasonInternal];
   await insertRows(tx, "WorkflowStep", [
-    {
-      requestId: request.id,
-      revision: request.revision + 1,
-      action: input.action,
-      actorId,
-      clientId: tx.call.client?.id ?? null,
-      via: tx.call.via,
-      at: tx.now,
-      from: request.status,
-      to: result.next.status,
-      notePublic: input.reasonPublic,
-      noteInternal: input.reasonInternal,
-      data,
-    },
+    stepOf(tx, request, { action: input.action, actorId, to: result.next.status, notePublic, noteInternal, data }),
   ]);
 }
 
