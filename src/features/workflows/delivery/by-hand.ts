@@ -1,16 +1,8 @@
 import { Prisma } from "../../../generated/sqlite/client.ts";
 import type { Tx } from "../../../database/database.ts";
+import type { EndedByHand } from "../../native-actions/records.ts";
 import { Delivered, DiscordEffectInput } from "../effects/discord-effect.ts";
 import { openEffect, type EffectRecords, type Place } from "./records.ts";
-
-/** Somebody lifted a ban or a timeout in Discord. */
-interface Ended {
-  kind: "ban" | "timeout";
-  guildId: string;
-  userId: string;
-  actorId: string | null;
-  at: Date;
-}
 
 /** The clocks of Discord and of this machine differ by this many milliseconds at most. */
 const apartMs = 2000;
@@ -18,7 +10,7 @@ const apartMs = 2000;
 /** Ends what approvals had the bot do, once somebody else has ended it in Discord: nobody is told of it, and a reversal does not lift it again. */
 export function createEndedByHand(records: Pick<EffectRecords, "write">) {
   /** Delivered bans and timeouts of these people in these guilds. */
-  async function standing({ db }: Tx, ended: readonly Ended[]) {
+  async function standing({ db }: Tx, ended: readonly EndedByHand[]) {
     const userIds = [...new Set(ended.map(({ userId }) => userId))];
     const rows = await db.workflowEffect.findMany({
       where: {
@@ -42,7 +34,7 @@ export function createEndedByHand(records: Pick<EffectRecords, "write">) {
     });
   }
 
-  return async (tx: Tx, ended: readonly Ended[]): Promise<void> => {
+  return async (tx: Tx, ended: readonly EndedByHand[]): Promise<void> => {
     for (const { place, by } of await standing(tx, ended)) {
       const opened = await openEffect(tx, place);
       if (opened?.row.status !== "done") continue;

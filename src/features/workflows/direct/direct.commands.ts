@@ -125,10 +125,9 @@ const buttonsInRow = 5;
 /** The buttons under a page of what somebody else should look at. */
 function lookRows(views: readonly WorkflowView[], { t }: Wording) {
   const buttons = views.map(({ reference }) => pressButton(lookPress, { reference }, t("button looked", { reference }), "good"));
-  const rows = Array.from({ length: Math.ceil(buttons.length / buttonsInRow) }, (_, row) =>
+  return Array.from({ length: Math.ceil(buttons.length / buttonsInRow) }, (_, row) =>
     rowOf(...buttons.slice(row * buttonsInRow, (row + 1) * buttonsInRow)),
   );
-  return rows;
 }
 
 const later: readonly Entry[] = [

@@ -7,7 +7,7 @@ import type { LinkReach } from "../../links/reach.ts";
 import type { Ranks } from "../requests/context.ts";
 import type { FileInTx } from "../requests/create.ts";
 import type { Acting } from "../requests/act.ts";
-import { understand, type Intake } from "../requests/intake.ts";
+import { understand } from "../requests/intake.ts";
 import { visibleDecision } from "../requests/visibility.ts";
 import { kinds } from "../kinds/kinds.ts";
 import { approvalsFor, policyOf } from "../policies/policies.ts";
@@ -48,7 +48,7 @@ export function createDirect(parts: DirectDeps) {
     return reason;
   }
 
-  async function waitFor(tx: Tx, guildId: string, { action, user_id: userId, duration }: ModerateInput, intake: Intake) {
+  async function waitFor(tx: Tx, guildId: string, { action, user_id: userId, duration }: ModerateInput, approvals: number) {
     const { call } = tx;
     const actor = access.of(call.actor?.id ?? "");
     const subject = access.of(userId);
@@ -59,7 +59,7 @@ export function createDirect(parts: DirectDeps) {
       rule: rules[actionSpecs[action].rule],
       level: actor.level,
       length: actionSpecs[action].length === "none" ? "PT0S" : duration,
-      approvals: approvalsFor(type, await policyOf(tx.db, type), intake.payload),
+      approvals,
       isDenied: actor.explicitDenials.some((key) => key === directPolicy.decide || key === "*"),
       isOutranked: !actor.isOwner && subject.isStaff && subject.rank >= actor.rank,
       isConflicted: accounts.includes(userId),
@@ -99,12 +99,12 @@ export function createDirect(parts: DirectDeps) {
       return await database.write(call, async (tx): Promise<ModerationAnswer> => {
         const reason = await reasonFor(tx, guildId, input.reason);
         const intake = understand(kinds[type], requestOf(guildId, { ...input, reason }));
-        const waits = await waitFor(tx, guildId, input, intake);
+        const required = approvalsFor(type, await policyOf(tx.db, type), intake.payload);
+        const waits = await waitFor(tx, guildId, input, required);
         const filed = await fileInTx(tx, type, intake, { isDirect: waits === null });
         const { id, reference, warnings } = filed;
         const told = { success: true, id, reference, warnings } as const;
         if (waits !== null) {
-          const required = approvalsFor(type, await policyOf(tx.db, type), intake.payload);
           const deciders = decidersOf(call, guildId, input.user_id);
           return { ...told, status: filed.status, direct: false, waits, deciders, approvals: { have: 0, required }, effects: [] };
         }

@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import type { ReadClient, TransactionClient, Tx } from "../../../database/database.ts";
 import type { Prisma } from "../../../generated/sqlite/client.ts";
-import { ProblemError } from "../../../kernel/errors.ts";
+import { requireRevision } from "../../../kernel/revision.ts";
 
 /** A setting of a server as it is stored; the first revision is that of nothing chosen. */
 interface Stored<Value> {
@@ -13,9 +13,10 @@ interface Stored<Value> {
 
 type Reader = Pick<ReadClient | TransactionClient, "setting">;
 
+export type GuildSetting<Value> = ReturnType<typeof createGuildSetting<Value>>;
+
 /** One setting that every server has for itself, kept whole among the settings. */
-export function createGuildSetting<Schema extends z.ZodType>(name: string, schema: Schema, nothing: z.output<Schema>) {
-  type Value = z.output<Schema>;
+export function createGuildSetting<Value>(name: string, schema: z.ZodType<Value>, nothing: Value) {
   const keyOf = (guildId: string): string => `${name}:${guildId}`;
   const unset: Stored<Value> = { value: nothing, revision: 1, updated_by: null, updated_at: null };
 
@@ -42,8 +43,7 @@ export function createGuildSetting<Schema extends z.ZodType>(name: string, schem
     ): Promise<Stored<Value>> {
       await tx.lock(keyOf(guildId));
       const before = await read(tx.db, guildId);
-      if (ifMatch !== undefined && ifMatch !== before.revision)
-        throw new ProblemError("precondition_failed", { extra: { current_etag: `"v${before.revision.toString()}"` } });
+      requireRevision(ifMatch, before.revision);
       if (JSON.stringify(before.value) === JSON.stringify(value)) return before;
       const after = { value, revision: before.revision + 1, updated_by: tx.call.actor?.id ?? null, updated_at: tx.now.toISOString() };
       const [key, json] = [keyOf(guildId), after as Prisma.InputJsonObject];
