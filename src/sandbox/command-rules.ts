@@ -37,7 +37,7 @@ export function checkCommand(body: Record<string, unknown>, at = ""): void {
   if (type !== ApplicationCommandType.ChatInput) return checkMenu(body, at);
   checkWords(body as OptionDefinition, at);
   checkOptions((body["options"] ?? []) as OptionDefinition[], `${at}options.`, 0);
-  if (sizeOf(body as OptionDefinition) > maxText)
+  if (commandLength(body as OptionDefinition) > maxText)
     throw invalidForm(at.slice(0, -1) || "_", "APPLICATION_COMMAND_TOO_LARGE", "Command exceeds maximum size (8000)");
 }
 
@@ -64,12 +64,12 @@ function checkWords(
 }
 
 /** Characters of names, descriptions and values in all of a command; of several languages the longest counts. */
-function sizeOf(part: OptionDefinition): number {
+export function commandLength(part: OptionDefinition): number {
   const longest = (text: string, others?: Localizations) =>
     Math.max(text.length, ...Object.values(others ?? {}).map((other) => other.length));
   const own = longest(part.name, part.name_localizations) + longest(part.description ?? "", part.description_localizations);
   const choices = (part.choices ?? []).map((choice) => longest(choice.name, choice.name_localizations) + String(choice.value).length);
-  return [own, ...choices, ...(part.options ?? []).map(sizeOf)].reduce((sum, length) => sum + length, 0);
+  return [own, ...choices, ...(part.options ?? []).map(commandLength)].reduce((sum, length) => sum + length, 0);
 }
 
 function checkName(name: unknown, at: string): void {

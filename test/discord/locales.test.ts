@@ -5,7 +5,9 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import * as locales from "../../src/locales.ts";
 import type { Texts } from "../../src/kernel/texts.ts";
+import { commandPayloads } from "../../src/commands/payloads.ts";
 import { keysOf, translator } from "../../src/commands/texts.ts";
+import { commandLength, type OptionDefinition } from "../../src/sandbox/command-rules.ts";
 
 const { entries, menus } = commandTable();
 const { de, en }: Record<"de" | "en", Texts> = locales;
@@ -131,4 +133,11 @@ describe("German", () => {
     expect(translator("xx")("say nothing-found")).toBe(en["say nothing-found"]);
     expect(translator("de")("say page", { page: 3 })).toBe("Seite 3");
   });
+});
+
+test("every command leaves room for one more kind or field, below the 8,000 characters of Discord", () => {
+  const long = commandPayloads(commandTable())
+    .map((payload) => ({ name: payload.name, length: commandLength(payload as unknown as OptionDefinition) }))
+    .filter(({ length }) => length > 7_600);
+  expect(long).toEqual([]);
 });
