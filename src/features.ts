@@ -1,6 +1,7 @@
 import { createCommandTable, type CommandTable } from "./commands/table.ts";
 import { compose } from "./compose.ts";
 import { type Core, type CoreOptions, openCore } from "./core.ts";
+import { alerts } from "./features/alerts/feature.ts";
 import { audit } from "./features/audit/feature.ts";
 import { authorization, grants } from "./features/authorization/feature.ts";
 import { blacklist } from "./features/blacklist/feature.ts";
@@ -16,6 +17,8 @@ import { mostUsed } from "./features/help/tasks.ts";
 import { intelligence } from "./features/intelligence/feature.ts";
 import { keys } from "./features/keys/feature.ts";
 import { linkReach, links } from "./features/links/feature.ts";
+import { listChecks, listRules, lists } from "./features/lists/feature.ts";
+import { messages } from "./features/messages/feature.ts";
 import { nativeActions } from "./features/native-actions/feature.ts";
 import { permissions, access } from "./features/permissions/feature.ts";
 import { personalData, privacy } from "./features/privacy/feature.ts";
@@ -30,6 +33,7 @@ import type { Route } from "./operations/route.ts";
 
 /** Every feature, in the order of creation: what one needs is made by the core or by a feature above it. */
 export const features = compose<Core & Interfaces>()
+  .with(listChecks)
   .with(access)
   .with(audit)
   .with(events)
@@ -50,13 +54,17 @@ export const features = compose<Core & Interfaces>()
   .with(authorization)
   .with(evidence)
   .with(nativeActions)
+  .with(listRules)
   .with(blacklist)
   .with(callsigns)
   .with(requestRecords)
   .with(cases)
   .with(workflows)
   .with(deliveries)
+  .with(lists)
+  .with(messages)
   .with(cards)
+  .with(alerts)
   .with(rosterSync)
   .with(callsignRegistry)
   .with(callsignRepairs)
@@ -91,6 +99,7 @@ const chapters = [
   "channels",
   "confirmations",
   "blacklist",
+  "lists",
   "cases",
   "evidence",
   "native actions",

@@ -1,3 +1,4 @@
+import { alertsTexts } from "./features/alerts/alerts.texts.ts";
 import { auditSentences } from "./features/audit/audit.sentences.ts";
 import { auditActionTexts } from "./features/audit/actions.texts.ts";
 import { auditTexts } from "./features/audit/audit.texts.ts";
@@ -19,6 +20,8 @@ import { intelligenceTexts } from "./features/intelligence/intelligence.texts.ts
 import { keysSentences } from "./features/keys/keys.sentences.ts";
 import { linksSentences } from "./features/links/links.sentences.ts";
 import { linksTexts } from "./features/links/links.texts.ts";
+import { listsSentences } from "./features/lists/lists.sentences.ts";
+import { listsTexts } from "./features/lists/lists.texts.ts";
 import { nativeActionsTexts } from "./features/native-actions/native-actions.texts.ts";
 import { permissionsSentences } from "./features/permissions/permissions.sentences.ts";
 import { permissionsTexts } from "./features/permissions/permissions.texts.ts";
@@ -64,6 +67,8 @@ export const en = {
   ...helpTexts.en,
   ...intelligenceTexts.en,
   ...linksTexts.en,
+  ...listsTexts.en,
+  ...alertsTexts.en,
   ...nativeActionsTexts.en,
   ...permissionsTexts.en,
   ...privacyPageTexts.en,
@@ -95,6 +100,8 @@ export const de = {
   ...helpTexts.de,
   ...intelligenceTexts.de,
   ...linksTexts.de,
+  ...listsTexts.de,
+  ...alertsTexts.de,
   ...nativeActionsTexts.de,
   ...permissionsTexts.de,
   ...privacyPageTexts.de,
@@ -122,6 +129,7 @@ export const deSentences: Sentences = {
   ...intelligenceSentences,
   ...keysSentences,
   ...linksSentences,
+  ...listsSentences,
   ...permissionsSentences,
   ...refusalSentences,
   ...privacySentences,

@@ -103,6 +103,7 @@ const withoutCases: Readonly<Record<string, "one" | "few" | "ended">> = {
   "/permissions/roles": "few",
   "/keys": "few",
   "/channels": "few",
+  "/guilds/{guild_id}/exemptions": "few",
   "/confirmations": "few",
   "/cases/templates": "few",
   "/workflows/policies": "few",

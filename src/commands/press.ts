@@ -28,6 +28,19 @@ export const nativePresses = {
   suggestListing: { name: "nl", carries: [nativeAction] },
 } as const satisfies Readonly<Record<string, PressSpec>>;
 
+/** Controls of alerts, which lead to commands of the features that they are about. */
+export const alertPresses = {
+  record: { name: "bs", carries: [{ name: "record", kind: "text" }] },
+  request: { name: "ws", carries: [{ name: "reference", kind: "text" }] },
+  matches: { name: "im", carries: [person] },
+  pool: { name: "cp", carries: [{ name: "pool", kind: "text" }] },
+  rosterSync: { name: "ry", carries: [] },
+  moderate: { name: "mo", carries: [person, { name: "action", kind: "text" }] },
+  exempt: { name: "le", carries: [person] },
+  confirmHeld: { name: "lc", carries: [] },
+  undoHeld: { name: "lu", carries: [] },
+} as const satisfies Readonly<Record<string, PressSpec>>;
+
 export const buttonStyles = { main: 1, plain: 2, good: 3, grave: 4 } as const;
 
 /**

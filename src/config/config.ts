@@ -82,6 +82,8 @@ export interface Config {
     /** From when on somebody counts as inactive. */
     inactiveDays: number;
   };
+  /** On how many listed people an hour a guild acts by itself. */
+  actionBreaker: number;
 }
 
 export type ConfigReading = { ok: true; config: Config; secrets: Secrets } | { ok: false; lines: string[] };
@@ -162,6 +164,7 @@ function toConfig(env: Env): Config {
       auditHour: env.ROSTER_AUDIT_HOUR,
       inactiveDays: env.ROSTER_INACTIVE_DAYS,
     },
+    actionBreaker: env.ACTION_BREAKER,
   };
 }
 

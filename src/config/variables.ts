@@ -82,6 +82,7 @@ export const Env = z.object({
     text === "off" ? null : /^(1?\d|2[0-3])$/.test(text) ? Number(text) : undefined,
   ).default(3),
   ROSTER_INACTIVE_DAYS: wholeNumber(1, 3650).default(30),
+  ACTION_BREAKER: wholeNumber(1, 1000).default(20),
   UNSUPPORTED_STATUS: parsed("must be 501 or 404", (text) => (text === "501" ? 501 : text === "404" ? 404 : undefined)).default(501),
   SQLITE_SYNCHRONOUS: oneOf("full", "normal").default("full"),
   LOG_LEVEL: oneOf("fatal", "error", "warn", "info", "debug", "trace", "silent").default("info"),

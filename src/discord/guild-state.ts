@@ -1,3 +1,5 @@
+import type { Presences } from "./guild/presence.ts";
+
 /**
  * The guilds of this community, as GUILD_IDS names them. No other guild is ours: anybody can add a public bot to a server of theirs, so the
  * presence of the bot says nothing.
@@ -87,6 +89,8 @@ export interface GuildState {
   track(what: Tracked): Promise<void>;
   /** Forget a person whose rows were deleted, until Discord reports them again and there is a reason to store them. */
   forget(userId: string): void;
+  /** Who is in which guild, stored or not. */
+  presences: Presences;
   /** Listen for changes; null means that anything may have changed. @returns how to stop listening */
   onChange(listener: (userId: string | null) => void): () => void;
 }

@@ -6,6 +6,7 @@ import type { Keyring } from "../kernel/secrets.ts";
 import type { AuditService } from "./audit/audit.service.ts";
 import type { EventsService } from "./events/events.service.ts";
 import type { LinkReach } from "./links/reach.ts";
+import type { ListChecks } from "./lists/checks.ts";
 import type { AccessDirectory } from "./permissions/access/access.ts";
 
 /** What most services work with, each by the one name it has everywhere. */
@@ -22,6 +23,8 @@ interface Common {
   servedGuilds: ReadonlySet<string>;
   guildState: GuildState;
   access: AccessDirectory;
+  /** Has people compared with the lists again, in the transaction that is the reason. */
+  listChecks: Pick<ListChecks, "ask">;
   /** Which accounts belong to one person. */
   reach: Pick<LinkReach, "linkedAccountsOf">;
 }

@@ -109,7 +109,8 @@ export const DiscordAction = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("timeout_lift"), ...member, until: Timestamp.optional() }),
   z.object({ kind: z.literal("kick"), ...member }),
   z.object({ kind: z.literal("ban"), ...member }),
-  z.object({ kind: z.literal("unban"), ...member }),
+  /** With `onlyWith` only a ban whose reason contains it is lifted; one that somebody else has made stays. */
+  z.object({ kind: z.literal("unban"), ...member, onlyWith: z.string().optional() }),
   z.object({ kind: z.literal("message_user"), ...every, userId: Snowflake, content }),
   z.object({ kind: z.literal("message_channel"), ...every, channelId: Snowflake, content }),
 ]);

@@ -65,3 +65,16 @@ export const timelineKinds = ["authorization", "match", "blacklist", "request", 
 /** What others do to people in Discord itself, as far as it is recorded. */
 export const nativeActionKinds = ["ban", "unban", "kick", "timeout", "timeout_lift"] as const;
 export type NativeActionKind = (typeof nativeActionKinds)[number];
+
+/** What a server's alerts channel is told of. Each can be muted there. */
+export const alertKinds = [
+  "listed_person_joined",
+  "list_actions_held",
+  "match_opened",
+  "appeal_filed",
+  "request_overdue",
+  "record_review_due",
+  "callsign_pool_low",
+  "roster_drift",
+] as const;
+export type AlertKind = (typeof alertKinds)[number];

@@ -76,13 +76,22 @@ function filled(form: Form, component: Component, value: FieldValue | undefined)
 /** A field as the person sees it. */
 const calledIn = ({ labels }: Form, { custom_id: id = "" }: Component): string => `“${labels.get(id) ?? id}”`;
 
+/** What a menu shows as chosen when its form opens, and sends unless something else is picked. */
+const chosenBefore = ({ options = [] }: Component): string[] => options.flatMap((one) => (one.default === true ? [one.value] : []));
+
 /** The values of a field that takes several; ids stand for what they name. */
 function chosen(form: Form, component: Component, value: FieldValue | undefined): string[] {
   const { world, guild, resolved } = form;
   const name = calledIn(form, component);
   const { options, min_values: min = 1, max_values: max = 1 } = component;
   const given: OptionValue[] =
-    value === undefined || value === "" ? [] : Array.isArray(value) ? [...(value as OptionValue[])] : [value as OptionValue];
+    value === undefined
+      ? chosenBefore(component)
+      : value === ""
+        ? []
+        : Array.isArray(value)
+          ? [...(value as OptionValue[])]
+          : [value as OptionValue];
   if (given.length < min && !(given.length === 0 && component.required === false)) throw new Error(`${name} needs a choice`);
   if (given.length > max) throw new Error(`${name} takes at most ${max} choices`);
   const isFiles = component.type === ComponentType.FileUpload;

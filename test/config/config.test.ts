@@ -66,6 +66,7 @@ test("the required variables alone give every default", () => {
     leaveAccess: "keep",
     switchedOff: new Set(),
     roster: { followsDiscord: true, auditHour: 3, inactiveDays: 30 },
+    actionBreaker: 20,
   });
 });
 
@@ -239,6 +240,7 @@ const wrong: Partial<Record<VariableName, string[]>> = {
   ROSTER_FOLLOWS_DISCORD: ["yes"],
   ROSTER_AUDIT_HOUR: ["24", "-1", "3.5", "never", "03:00"],
   ROSTER_INACTIVE_DAYS: ["0", "4000"],
+  ACTION_BREAKER: ["0", "1001"],
   UNSUPPORTED_STATUS: ["500", "501.0"],
   SQLITE_SYNCHRONOUS: ["off", "FULL"],
   LOG_LEVEL: ["verbose", "INFO"],
@@ -327,6 +329,7 @@ test.each<[VariableName, string, (config: ReturnType<typeof configOf>) => unknow
   ["ROSTER_AUDIT_HOUR", "off", (config) => config.roster.auditHour, null],
   ["ROSTER_AUDIT_HOUR", "23", (config) => config.roster.auditHour, 23],
   ["ROSTER_INACTIVE_DAYS", "90", (config) => config.roster.inactiveDays, 90],
+  ["ACTION_BREAKER", "5", (config) => config.actionBreaker, 5],
   ["LOG_LEVEL", " debug ", (config) => config.logLevel, "debug"],
 ])("%s accepts %j", (name, value, read, expected) => {
   expect(read(configOf({ ...validEnvironment(), [name]: value }))).toEqual(expected);

@@ -74,6 +74,9 @@ beforeAll(async () => {
   await keepStrikes(person.id);
   await addEvidence(owner, filed[2]?.body.reference);
   await discuss(owner, filed[2]?.body.reference);
+  places["guild_id"] = world.guild.id;
+  for (const user_id of [freshId(), freshId()])
+    await world.post(`/guilds/${world.guild.id}/exemptions`, { user_id, reason: "A friend of the house." }, { actor: owner });
   places["roster.id"] = (await createPersonnel(world, owner)).audit;
 });
 
@@ -165,6 +168,7 @@ const lists: [path: string, filter: string, total: number][] = [
   ["/staffroles", "", roles],
   ["/keys", "", 2],
   ["/channels", "", 2],
+  ["/guilds/{guild_id}/exemptions", "", 2],
   ["/confirmations", "", 2],
   ["/permissions/catalog", "", catalog.length],
   ["/permissions/roles", "", roles],

@@ -1,3 +1,4 @@
+import { createListChecks } from "../../src/features/lists/checks.ts";
 // @module-tag postgres
 import fc from "fast-check";
 import { describe, expect, inject, test } from "vitest";
@@ -28,6 +29,7 @@ async function createScene() {
       applyRecords: () => Promise.resolve(none),
     },
     access: { noteRecord: () => undefined },
+    listChecks: createListChecks(),
     serversKey: Buffer.alloc(32, 1),
   });
   return {

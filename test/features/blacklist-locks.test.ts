@@ -1,3 +1,4 @@
+import { createListChecks } from "../../src/features/lists/checks.ts";
 // @module-tag postgres
 import { expect, onTestFinished, test } from "vitest";
 import type { Database, Tx } from "../../src/database/database.ts";
@@ -40,6 +41,7 @@ async function createGround() {
     events: { emit: () => undefined },
     matches,
     access: { noteRecord: () => undefined },
+    listChecks: createListChecks(),
     serversKey: Buffer.alloc(32, 1),
   });
   const sweep = createSweep({ database: watched, records, clock });

@@ -19,7 +19,16 @@ describe("the channels of a guild", () => {
     const path = `/channels/${world.guild.id}`;
     const none = await world.get("/channels?count=true", { actor: owner });
     expect(none.body.data).toEqual([
-      { guild_id: world.guild.id, review: null, alerts: null, board: null, revision: 1, updated_by: null, updated_at: null },
+      {
+        guild_id: world.guild.id,
+        review: null,
+        alerts: null,
+        board: null,
+        muted_alerts: [],
+        revision: 1,
+        updated_by: null,
+        updated_at: null,
+      },
     ]);
     expect(none.body.page.total).toBe(1);
     expect(world.app.channels.of(world.guild.id)).toEqual({});
@@ -65,6 +74,8 @@ describe("the channels of a guild", () => {
     const wrong = await world.put(path, { review: "here" }, { actor: owner });
     expect(wrong.body.errors.map(({ pointer }: { pointer: string }) => pointer)).toEqual(["/review"]);
     expect((await world.put(path, { reviews: review }, { actor: owner })).status).toBe(422);
+    const unknown = await world.put(path, { muted_alerts: ["raid"] }, { actor: owner });
+    expect(unknown.body.errors.map(({ pointer }: { pointer: string }) => pointer)).toEqual(["/muted_alerts/0"]);
     expect((await world.put(path, { review }, { actor: admin })).status).toBe(403);
     expect((await world.get("/channels", { actor: viewer })).status).toBe(403);
     expect((await world.get("/channels", { actor: admin })).status).toBe(200);

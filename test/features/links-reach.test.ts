@@ -1,3 +1,4 @@
+import { createListChecks } from "../../src/features/lists/checks.ts";
 import fc from "fast-check";
 import { statementsOf } from "../support/statements.ts";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -37,7 +38,7 @@ function within() {
   };
   const audit = createAuditService({ database, cursors: createCursors(Buffer.alloc(32)) });
   const events = createEventsService({ database, clock: systemClock });
-  return createInTx(createLinkRecords({ audit, events, matches, reach }));
+  return createInTx(createLinkRecords({ audit, events, matches, reach, listChecks: createListChecks() }));
 }
 
 interface Edge {

@@ -1,3 +1,4 @@
+import { createPresences } from "../../src/discord/guild/presence.ts";
 import { expect, onTestFinished, test } from "vitest";
 import type { GuildState, MemberState } from "../../src/discord/guild-state.ts";
 import { catalog, levels } from "../../src/kernel/permissions.ts";
@@ -40,6 +41,7 @@ function guildStateOf(members: ReadonlyMap<string, readonly MemberState[]>): Gui
     isTooOld: () => false,
     track: () => Promise.resolve(),
     forget: () => undefined,
+    presences: createPresences(),
     onChange: () => () => undefined,
   };
 }

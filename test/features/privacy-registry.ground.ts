@@ -74,6 +74,7 @@ export async function plantEverywhere(tx: Tx, userId: string): Promise<void> {
   await put("AccountLink", { ...link, basis: [{ type: "other", note: markOf("AccountLink", "basis") }] });
   await put("PoachIncident", { offenderIds: [userId] });
   await put("PoachClearance", own);
+  await put("ListExemption", own);
   const entryId = await put("RosterEntry", { ...own, status: "resigned" });
   const [before, after] = ["before", "after"].map((name) => ({ nickname: markOf("RosterEvent", name) }));
   await put("RosterEvent", { ...own, entryId, before, after });

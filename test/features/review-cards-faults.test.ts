@@ -35,7 +35,7 @@ describe.concurrent("cards while Discord fails", { timeout }, () => {
     await shows(reviews, await filePunishment(world, author), "pending");
     await until(() => boardIn(others) !== undefined);
     await until(() => lines.some((line) => line.includes("does not pin the board")));
-    expect(lines.filter((line) => line.includes("takes no review cards"))).toEqual([]);
+    expect(lines.filter((line) => line.includes("takes no messages of the bot"))).toEqual([]);
     expect((await told(health, "pass")).reason).toBeUndefined();
   });
 

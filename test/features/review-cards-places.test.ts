@@ -87,7 +87,7 @@ describe.concurrent("cards and their channels", { timeout }, () => {
     const subject = world.member("a person of note");
     const reference = await filePunishment(world, author, subject);
     const said = await told(health, "warn");
-    expect(said.reason).toMatch(/^Discord takes no review cards in channel \d+: The bot may not do this/);
+    expect(said.reason).toMatch(/^Discord takes no messages of the bot in channel \d+: The bot may not do this/);
     for (const hidden of [reference, subject.id, subject.username, "reviews", "Harbour"]) expect(said.reason).not.toContain(hidden);
     const stranger = await health(null);
     expect([stranger.status, stranger.success, stranger.checks.review_cards]).toEqual(["degraded", true, { status: "warn" }]);

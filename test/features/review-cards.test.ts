@@ -200,7 +200,7 @@ test("a channel that takes no messages keeps no request waiting", async () => {
   expect(chosen.status).toBe(200);
   await filePunishment(silent, moderator);
   await filePunishment(silent, moderator);
-  await silent.sandbox.waitFor(() => lines.some((line) => line.includes("takes no review cards")), 60_000);
+  await silent.sandbox.waitFor(() => lines.some((line) => line.includes("takes no messages of the bot")), 60_000);
   expect(await silent.app.database.read.workflowRequest.count()).toBe(2);
-  expect(lines.filter((line) => line.includes("takes no review cards"))).toHaveLength(1);
+  expect(lines.filter((line) => line.includes("takes no messages of the bot"))).toHaveLength(1);
 });

@@ -4,8 +4,13 @@ import { texts } from "../../kernel/texts.ts";
 export const labels = texts({
   en: {
     "label id": "Id",
+    "label list": "List",
+    "label min_severity": "Least severity",
+    "label muted_alerts": "Muted alerts",
     "label name": "Name",
     "label reference": "Reference",
+    "label stance": "Stance",
+    "label timeout_seconds": "Length of the timeout in seconds",
     "label title": "Title",
     "label body": "Text",
     "label content": "Text",
@@ -454,8 +459,13 @@ export const labels = texts({
   },
   de: {
     "label id": "ID",
+    "label list": "Liste",
+    "label min_severity": "Geringste Schwere",
+    "label muted_alerts": "Stummgeschaltete Meldungen",
     "label name": "Name",
     "label reference": "Kennung",
+    "label stance": "Verhalten",
+    "label timeout_seconds": "Länge des Timeouts in Sekunden",
     "label title": "Titel",
     "label body": "Text",
     "label content": "Text",

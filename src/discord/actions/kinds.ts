@@ -92,13 +92,16 @@ const kinds: { readonly [K in Kind]: ActionKind<Extract<DiscordAction, { kind: K
   },
   ban: {
     async plan({ guildId, userId }, state) {
-      if (await state.isBanned(guildId, userId)) return { noChange: "The person is banned already." };
+      if ((await state.ban(guildId, userId)) !== undefined) return { noChange: "The person is banned already." };
       return { method: "PUT", route: Routes.guildBan(guildId, userId), body: {}, detail: "The person was banned." };
     },
   },
   unban: {
-    async plan({ guildId, userId }, state) {
-      if (!(await state.isBanned(guildId, userId))) return { noChange: "The person is not banned." };
+    async plan({ guildId, userId, onlyWith }, state) {
+      const ban = await state.ban(guildId, userId);
+      if (ban === undefined) return { noChange: "The person is not banned." };
+      if (onlyWith !== undefined && !ban.reason.includes(onlyWith))
+        return { noChange: "Somebody else's ban stands; it was left as it is.", isOthers: true };
       return { method: "DELETE", route: Routes.guildBan(guildId, userId), detail: "The ban was lifted." };
     },
     nothingLeft: { [Codes.UnknownBan]: "The person is not banned." },
@@ -130,7 +133,7 @@ const Member = z.object({
   nick: z.string().nullish(),
   communication_disabled_until: z.string().nullish(),
 });
-const Ban = z.object({ user: z.object({ id: z.string() }) });
+const Ban = z.object({ user: z.object({ id: z.string() }), reason: z.string().nullish() });
 const DirectChannel = z.object({ id: Snowflake });
 
 /** A call within the remaining time of an action. */
@@ -143,7 +146,8 @@ interface PresentState {
    * @throws ProblemError discord_error if the person is no member
    */
   member(guildId: string, userId: string): Promise<{ roles: readonly string[]; nick: string | null; timeoutEnds: number }>;
-  isBanned(guildId: string, userId: string): Promise<boolean>;
+  /** The ban of a person, with its reason as Discord keeps it; undefined when they are not banned. */
+  ban(guildId: string, userId: string): Promise<{ reason: string } | undefined>;
   /** The channel of the bot's direct messages with a person; fetching it sends nothing. */
   directChannel(userId: string): Promise<string>;
 }
@@ -164,12 +168,12 @@ export function createPresentState(call: ActionCall): PresentState {
       } = await fetchAs({ method: "GET", route: Routes.guildMember(guildId, userId) }, Member);
       return { roles, nick, timeoutEnds: Date.parse(until ?? "") || 0 };
     },
-    async isBanned(guildId, userId) {
+    async ban(guildId, userId) {
       try {
-        await fetchAs({ method: "GET", route: Routes.guildBan(guildId, userId) }, Ban);
-        return true;
+        const { reason } = await fetchAs({ method: "GET", route: Routes.guildBan(guildId, userId) }, Ban);
+        return { reason: reason ?? "" };
       } catch (error) {
-        if (error instanceof ProblemError && refusalCode(error) === Codes.UnknownBan) return false;
+        if (error instanceof ProblemError && refusalCode(error) === Codes.UnknownBan) return undefined;
         throw error;
       }
     },

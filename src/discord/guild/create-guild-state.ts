@@ -11,6 +11,7 @@ import { createLookUps, type LookUpLimits, type LookUps } from "./look-up.ts";
 import type { MemberSource } from "./member-read.ts";
 import { createMemberSync, type SyncLimits } from "./member-sync.ts";
 import { memberState } from "./mirror.ts";
+import { createPresences } from "./presence.ts";
 import { createChanges, createGuildRecord, type GuildRecord } from "./record.ts";
 
 /** What the connection to the gateway needs of the guild state. */
@@ -48,6 +49,7 @@ function createGuildEngine({ database, logger, served, clock = systemClock, ...o
   const changes = createChanges(logger);
   const goneRoles = new Set<string>();
   const locales = new Map<string, string>();
+  const presences = createPresences();
   let discord: MemberSource | undefined;
   const source = (): MemberSource | undefined => discord;
 
@@ -73,18 +75,25 @@ function createGuildEngine({ database, logger, served, clock = systemClock, ...o
     isLinked,
     isWanted: (guildId) => isPresent(guildId) && !link.isUnavailable(guildId),
     presentIds: (guildId) => record.membersOf(guildId).flatMap((state) => (state.present ? [state.userId] : [])),
-    accept: (guildId, member) => observe(memberState(guildId, member)),
+    accept(guildId, member) {
+      observe(memberState(guildId, member));
+      presences.seen(guildId, member, true);
+    },
     absent: (guildId, userId) => record.setAbsent(guildId, userId),
     write(guildId, startedAt) {
       record.setSynced(guildId, startedAt);
       return record.idle();
     },
     onDone(guildId) {
+      presences.read(guildId, true);
       link.markRead(guildId);
       link.sign();
       changes.announce({ users: [], everything: true });
     },
-    onFailed: (guildId) => (isPresent(guildId) ? link.markUnread(guildId) : undefined),
+    onFailed(guildId) {
+      presences.read(guildId, false);
+      if (isPresent(guildId)) link.markUnread(guildId);
+    },
   });
   const readLater = (guildIds: Iterable<string>): void => {
     for (const guildId of guildIds) {
@@ -107,6 +116,7 @@ function createGuildEngine({ database, logger, served, clock = systemClock, ...o
     sync,
     readLater,
     observe,
+    presences,
     roleGone: (guildId, roleId) => void goneRoles.add(roleRef(guildId, roleId)),
     localeOf: (guildId, locale) => void locales.set(guildId, locale),
     touched(guildId, userId) {
@@ -126,6 +136,7 @@ function createGuildEngine({ database, logger, served, clock = systemClock, ...o
     presentGuilds,
     foreign,
     locales,
+    presences,
     listeners: [...listeners, ...foreign.listeners],
     attach: (given: MemberSource | undefined) => void (discord = given),
     lost(): void {
@@ -174,6 +185,7 @@ export function createGuildState(options: GuildStateOptions): GuildState & { fee
     isTooOld: () => !link.isLive() && link.ageSeconds() > staleLimitSeconds,
     track: (what) => tracking.track(what),
     forget: (userId) => record.forget(userId),
+    presences: engine.presences,
     onChange: changes.listen,
     feed: {
       listeners: engine.listeners,

@@ -7,6 +7,7 @@ import type { MemberSync } from "./member-sync.ts";
 import { memberState, roleInfo } from "./mirror.ts";
 import * as payloads from "./payloads.ts";
 import type { GuildPayload, MemberPayload, RolePayload } from "./payloads.ts";
+import type { PresenceRecord } from "./presence.ts";
 import type { GuildRecord } from "./record.ts";
 
 interface GuildListenersDeps {
@@ -18,6 +19,8 @@ interface GuildListenersDeps {
   readLater(guildIds: Iterable<string>): void;
   /** Store a member, if they are one of those to be stored. */
   observe(state: MemberState): void;
+  /** Who is in which guild, whether or not they are stored. */
+  presences: PresenceRecord;
   /** An event about this person arrived. */
   touched(guildId: string, userId: string): void;
   /** Discord has deleted a role; it never gives the id to another one. */
@@ -34,12 +37,13 @@ type OfGuild = { guild_id: string };
 
 /** The rows of the listener table that turn gateway events into changes of the record. */
 export function createGuildListeners(deps: GuildListenersDeps): readonly GatewayListener[] {
-  const { served, record, link, sync, readLater, observe, touched, roleGone, localeOf, guildsChanged, doubt } = deps;
+  const { served, record, link, sync, readLater, observe, presences, touched, roleGone, localeOf, guildsChanged, doubt } = deps;
 
   const removed = (guildId: string): void => {
     const known = record.guild(guildId);
     link.drop(guildId);
     sync.lost(guildId);
+    presences.drop(guildId);
     if (known !== undefined) record.setGuild({ ...known, present: false });
     for (const state of record.membersOf(guildId)) record.setMember({ ...state, present: false });
     guildsChanged();
@@ -85,6 +89,7 @@ export function createGuildListeners(deps: GuildListenersDeps): readonly Gateway
   const joined = ({ guild_id: guildId, ...data }: OfGuild & MemberPayload): void => {
     touched(guildId, data.user.id);
     observe(memberState(guildId, data));
+    presences.seen(guildId, data, false);
   };
 
   const memberChanged = ({ guild_id: guildId, ...data }: OfGuild & MemberPayload): void => {
@@ -97,6 +102,7 @@ export function createGuildListeners(deps: GuildListenersDeps): readonly Gateway
 
   const left = ({ guild_id: guildId, user }: OfGuild & { user: { id: string } }): void => {
     touched(guildId, user.id);
+    presences.left(guildId, user.id);
     record.setAbsent(guildId, user.id);
   };
 

@@ -14,6 +14,7 @@ const user = z.object({
   username: z.string(),
   global_name: z.string().nullish(),
   avatar: z.string().nullish(),
+  bot: z.boolean().optional().catch(undefined),
 });
 /** A member, in events and in member lists. */
 export const member = z.object({ user, roles: z.array(id), nick: z.string().nullish(), joined_at: time.nullish() });

@@ -6,6 +6,7 @@ import type { ListQuery } from "../../kernel/fields.ts";
 import { newestFirst } from "../../kernel/keyset.ts";
 import { toPage, withTotal, type Cursors, type Page, type Position } from "../../kernel/page.ts";
 import type { AuditService } from "../audit/audit.service.ts";
+import type { ListChecks } from "../lists/checks.ts";
 import type { LinkReach } from "../links/reach.ts";
 import type { MatchesService } from "../intelligence/matches/matches.service.ts";
 import type { AccessDirectory } from "../permissions/access/access.ts";
@@ -37,6 +38,7 @@ export type BlacklistService = ReturnType<typeof createBlacklistService>;
 export interface BlacklistDeps extends CheckDeps, Omit<PurgeDeps, "opening"> {
   audit: AuditService;
   matches: MatchesService;
+  listChecks: ListChecks;
   access: Ranks & Pick<AccessDirectory, "noteRecord">;
   cursors: Cursors;
   reach: Pick<LinkReach, "linkedAccountsOf" | "reachOfAll">;

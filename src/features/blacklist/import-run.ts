@@ -19,7 +19,7 @@ interface RunDeps extends SideEffectDeps, Deps<"database" | "clock"> {
 }
 
 type Rules = Pick<PlanRules, "mode" | "readsConfidential">;
-type Holders = Map<string, BlacklistRecord>;
+export type Holders = Map<string, BlacklistRecord>;
 
 /** A line with the record it asks for. */
 interface DraftedLine extends ReadyLine {
@@ -99,10 +99,11 @@ function failure(error: unknown): LineError {
   return { pointer: "", code, detail: error instanceof ProblemError ? error.message : "The line could not be written." };
 }
 
-/** @returns tells what {@link createWriting} would do and writes nothing; it remembers what earlier lines would have made */
-export function createRehearsal({ database, access, clock, serversKey }: RunDeps, call: Call, rules: Rules) {
-  const imagined: Holders = new Map();
-
+/**
+ * @param imagined the records that lines would have made, which later lines meet
+ * @returns tells what {@link createWriting} would do and writes nothing
+ */
+export function createRehearsal({ database, access, clock, serversKey }: RunDeps, call: Call, rules: Rules, imagined: Holders) {
   return async function rehearse(lines: readonly ReadyLine[]): Promise<ImportedLine[]> {
     const now = clock.now();
     const { drafted, refused } = draftAll(lines, call, access, now);

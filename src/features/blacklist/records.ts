@@ -70,8 +70,9 @@ interface RecordsDeps extends SideEffectDeps {
 }
 
 /** Writes of records inside a given transaction: each keeps a version, an audit entry and the matches in step. */
-export function createBlacklistRecords({ audit, events, matches, access, serversKey }: RecordsDeps) {
-  const applySideEffects = createSideEffects({ audit, events, matches, access });
+export function createBlacklistRecords({ serversKey, ...deps }: RecordsDeps) {
+  const { matches } = deps;
+  const applySideEffects = createSideEffects(deps);
 
   /** Change a record read under its lock. @throws ProblemError storage_busy when somebody changed it meanwhile */
   async function change(tx: Tx, before: BlacklistRecord, changes: Changes, note: ChangeNote): Promise<RecordChange> {

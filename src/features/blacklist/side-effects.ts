@@ -6,6 +6,7 @@ import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import type { EventType } from "../events/types.ts";
 import type { Concerned, MatchChanges, MatchesService } from "../intelligence/matches/matches.service.ts";
+import type { ListChecks } from "../lists/checks.ts";
 import type { AccessDirectory } from "../permissions/access/access.ts";
 import { confidentialFields, numbersFor, presentRecord, referenceOf, toMatchRecord } from "./blacklist.policy.ts";
 import type { BlacklistView } from "./blacklist.schema.ts";
@@ -35,6 +36,7 @@ export interface SideEffectDeps {
   events: Pick<EventsService, "emit">;
   matches: Pick<MatchesService, "lock" | "concernedBy" | "applyRecord" | "applyRecords">;
   access: Pick<AccessDirectory, "noteRecord">;
+  listChecks: Pick<ListChecks, "insertOf">;
 }
 
 /** A record that was changed, with what it was before; null: it is new, and is inserted with what follows from it. */
@@ -52,7 +54,7 @@ export interface SideEffectOptions {
 }
 
 /** @returns inserts new records, and brings everything that follows from written records in step: versions, words, feed, audit, events, access, matches */
-export function createSideEffects({ audit, events, matches, access }: SideEffectDeps) {
+export function createSideEffects({ audit, events, matches, access, listChecks }: SideEffectDeps) {
   return async function applySideEffects(
     tx: Tx,
     written: readonly Written[],
@@ -71,6 +73,7 @@ export function createSideEffects({ audit, events, matches, access }: SideEffect
       { model: "BlacklistRecord", rows: written.flatMap(({ before, row }) => (before === null ? [row] : [])) },
       { model: "BlacklistVersion", rows: versions },
       { model: "BlacklistWord", rows: await wordsToKeep(tx, written) },
+      listChecks.insertOf(tx, [...new Set(written.flatMap(({ row }) => (row.kind === "user" ? [row.subjectId] : [])))]),
     ]);
     for (const [index, { before, row, note }] of written.entries()) {
       const { what, event } = blacklistActions[note.action];

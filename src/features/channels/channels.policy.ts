@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { alertKinds } from "../../kernel/vocabulary.ts";
 import { purposes, StoredChannels, type ChannelsView, type PutChannelsInput, type Purpose } from "./channels.schema.ts";
 
 /** Who may see and choose the channels. */
@@ -12,6 +13,7 @@ export type KnownChannels = Omit<z.infer<typeof StoredChannels>, "updated_at"> &
 
 export const noChannels: KnownChannels = {
   channels: { review: null, alerts: null, board: null },
+  muted_alerts: [],
   revision: 1,
   updated_by: null,
   updated_at: null,
@@ -34,13 +36,27 @@ export function readChannels(value: unknown): KnownChannels {
   return stored.success ? stored.data : noChannels;
 }
 
-export function presentChannels(guildId: string, { channels, revision, updated_by, updated_at }: KnownChannels): ChannelsView {
-  return { guild_id: guildId, ...channels, revision, updated_by, updated_at };
+export function presentChannels(guildId: string, { channels, ...known }: KnownChannels): ChannelsView {
+  return { guild_id: guildId, ...channels, ...known };
 }
 
+/** What somebody chooses of a guild. */
+export type Choice = Pick<KnownChannels, "channels" | "muted_alerts">;
+
 /** All of them: what was not sent has none. */
-export function wantedChannels(input: PutChannelsInput): KnownChannels["channels"] {
-  return { review: input.review ?? null, alerts: input.alerts ?? null, board: input.board ?? null };
+export function wantedChannels({ review, alerts, board, muted_alerts: muted = [] }: PutChannelsInput): Choice {
+  const channels = { review: review ?? null, alerts: alerts ?? null, board: board ?? null };
+  return { channels, muted_alerts: alertKinds.filter((kind) => muted.includes(kind)) };
+}
+
+/** What a choice has otherwise than another one: the channels, and the mutes where they differ. */
+export function differing(choice: Choice, other: Choice): Partial<PutChannelsInput> {
+  const changed = purposes.filter((purpose) => choice.channels[purpose] !== other.channels[purpose]);
+  const isMutedAlike = choice.muted_alerts.join() === other.muted_alerts.join();
+  return {
+    ...Object.fromEntries(changed.map((purpose) => [purpose, choice.channels[purpose]])),
+    ...(!isMutedAlike && { muted_alerts: choice.muted_alerts }),
+  };
 }
 
 export function chosenOf({ channels }: KnownChannels): ChosenChannels {

@@ -12,6 +12,7 @@ const example = {
   review: "41771983423143939",
   alerts: "41771983423143940",
   board: null,
+  muted_alerts: ["match_opened"],
   revision: 2,
   updated_by: "80351110224678912",
   updated_at: "2026-11-20T10:00:00.000Z",
@@ -30,8 +31,9 @@ export function channelsRoutes(channels: ChannelsService): Route[] {
       handle: ({ call, query }) => channels.list(call, query),
     }),
     put("/channels/{guild_id}", "putChannels", {
-      summary: "Choose the channels the service posts in",
-      description: "Send all of them: what is left out or `null` has none. Whether the service may post there shows when it does.",
+      summary: "Choose the channels the service posts in, and what it tells there",
+      description:
+        "Send all of them: what is left out or `null` has none, and a kind of alert that is left out of `muted_alerts` is told. Whether the service may post there shows when it does.",
       access: { permission: channelsPolicy.manage },
       request: { params, body: PutChannelsInput, example: { review: "41771983423143939", alerts: "41771983423143940" } },
       success: { status: 200, shape: "single", schema: ChannelsView, description: "The channels as they are now", example },

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { alertKinds } from "../../kernel/vocabulary.ts";
 import { listQuery, Snowflake, Timestamp } from "../../kernel/fields.ts";
 
 /** What a channel is for. */
@@ -12,18 +13,29 @@ const fields = {
   board: channel("Where the list of open requests is pinned"),
 };
 
+const mutedAlerts = z
+  .array(z.enum(alertKinds))
+  .max(alertKinds.length)
+  .meta({ description: "Kinds of alerts that the alerts channel is not told of" });
+
 export const ChannelsQuery = z.strictObject(listQuery).meta({ id: "ChannelsQuery" });
 export type ChannelsQuery = z.input<typeof ChannelsQuery>;
 
 export const PutChannelsInput = z
-  .strictObject({ review: fields.review.optional(), alerts: fields.alerts.optional(), board: fields.board.optional() })
-  .meta({ id: "PutChannelsInput", description: "All channels of the guild; what is left out or null has none" });
+  .strictObject({
+    review: fields.review.optional(),
+    alerts: fields.alerts.optional(),
+    board: fields.board.optional(),
+    muted_alerts: mutedAlerts.optional(),
+  })
+  .meta({ id: "PutChannelsInput", description: "All channels of the guild and all its mutes; what is left out or null has none" });
 export type PutChannelsInput = z.input<typeof PutChannelsInput>;
 
 export const ChannelsView = z
   .object({
     guild_id: Snowflake,
     ...fields,
+    muted_alerts: mutedAlerts,
     revision: z.int().positive(),
     updated_by: z.string().nullable(),
     updated_at: Timestamp.nullable(),
@@ -34,6 +46,7 @@ export type ChannelsView = z.infer<typeof ChannelsView>;
 /** The channels of a guild as they are stored. */
 export const StoredChannels = z.object({
   channels: z.object(fields),
+  muted_alerts: mutedAlerts.default([]),
   revision: z.int().positive(),
   updated_by: z.string().nullable(),
   updated_at: z.string(),

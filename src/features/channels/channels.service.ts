@@ -6,19 +6,22 @@ import { requirePermission, requireWrite, type Call } from "../../kernel/call.ts
 import { recordNotFound } from "../../kernel/errors.ts";
 import { toPage, withTotal, type Page } from "../../kernel/page.ts";
 import { requireRevision } from "../../kernel/revision.ts";
+import type { AlertKind } from "../../kernel/vocabulary.ts";
 import {
   channelsKey,
   channelsPolicy,
   chosenOf,
+  differing,
   guildOf,
   noChannels,
   presentChannels,
   readChannels,
   wantedChannels,
+  type Choice,
   type ChosenChannels,
   type KnownChannels,
 } from "./channels.policy.ts";
-import { ChannelsQuery, purposes, PutChannelsInput, type ChannelsView } from "./channels.schema.ts";
+import { ChannelsQuery, PutChannelsInput, type ChannelsView } from "./channels.schema.ts";
 
 export interface ChannelsDeps extends Deps<"database" | "audit" | "cursors"> {
   guildState: Pick<GuildState, "guilds">;
@@ -40,10 +43,11 @@ export function createChannelsService({ database, audit, guildState, cursors }: 
       .toSorted();
 
   const of = (guildId: string): KnownChannels => known.get(guildId) ?? noChannels;
+  const chosen = (guildId: string): ChosenChannels => (served().includes(guildId) ? chosenOf(of(guildId)) : {});
 
-  async function store(tx: Tx, guildId: string, before: KnownChannels, channels: KnownChannels["channels"]): Promise<KnownChannels> {
+  async function store(tx: Tx, guildId: string, before: KnownChannels, wanted: Choice): Promise<KnownChannels> {
     const stored = {
-      channels,
+      ...wanted,
       revision: before.revision + 1,
       updated_by: tx.call.actor?.id ?? null,
       updated_at: tx.now.toISOString(),
@@ -54,8 +58,8 @@ export function createChannelsService({ database, audit, guildState, cursors }: 
       action: "channels.update",
       target: { kind: "guild", id: guildId },
       guildId,
-      before: differing(before.channels, channels),
-      after: differing(channels, before.channels),
+      before: differing(before, wanted),
+      after: differing(wanted, before),
       permission: channelsPolicy.manage,
     });
     tx.afterCommit(() => known.set(guildId, stored));
@@ -70,8 +74,17 @@ export function createChannelsService({ database, audit, guildState, cursors }: 
     },
 
     /** The channels of a guild that is served; none for any other. No I/O. */
-    of(guildId: string): ChosenChannels {
-      return served().includes(guildId) ? chosenOf(of(guildId)) : {};
+    of: chosen,
+
+    /** Where a guild is told of a kind of alert; undefined where it has no channel for them, or has muted the kind. No I/O. */
+    alertsOf(guildId: string, kind: AlertKind): string | undefined {
+      return of(guildId).muted_alerts.includes(kind) ? undefined : chosen(guildId).alerts;
+    },
+
+    /** When the channels of a guild were last chosen; undefined where they never were. No I/O. */
+    chosenAt(guildId: string): Date | undefined {
+      const { updated_at: at } = of(guildId);
+      return at === null ? undefined : new Date(at);
     },
 
     /** The channels of every guild that is served. */
@@ -96,23 +109,16 @@ export function createChannelsService({ database, audit, guildState, cursors }: 
      */
     async put(call: Call, guildId: string, input: PutChannelsInput, ifMatch?: number): Promise<ChannelsView> {
       requireWrite(call, channelsPolicy.manage);
-      const channels = wantedChannels(PutChannelsInput.parse(input));
+      const wanted = wantedChannels(PutChannelsInput.parse(input));
       if (!served().includes(guildId)) throw recordNotFound();
       return await database.write(call, async (tx) => {
         await tx.lock("channels");
         const row = await tx.db.setting.findUnique({ where: { key: channelsKey(guildId) } });
         const before = row === null ? noChannels : readChannels(row.value);
         requireRevision(ifMatch, before.revision);
-        if (purposes.every((purpose) => before.channels[purpose] === channels[purpose])) return presentChannels(guildId, before);
-        return presentChannels(guildId, await store(tx, guildId, before, channels));
+        if (Object.keys(differing(wanted, before)).length === 0) return presentChannels(guildId, before);
+        return presentChannels(guildId, await store(tx, guildId, before, wanted));
       });
     },
   };
-}
-
-/** The channels of one choice that another one has otherwise. */
-function differing(channels: KnownChannels["channels"], others: KnownChannels["channels"]): Partial<KnownChannels["channels"]> {
-  return Object.fromEntries(
-    purposes.filter((purpose) => channels[purpose] !== others[purpose]).map((purpose) => [purpose, channels[purpose]]),
-  );
 }

@@ -24,17 +24,28 @@ const sweptAtOnce = 5000;
 export function createEventsService({ database, clock = systemClock }: { database: Database; clock?: Clock }) {
   const heard = new WeakSet<Tx>();
   const listeners = new Set<() => void>();
+  const taps = new Set<(tx: Tx, event: EventInput) => void>();
 
   return {
     /** Queue an event that is numbered and inserted when the work of the transaction is done. */
     emit(tx: Tx, event: EventInput): void {
       tx.append(outbox, event);
+      for (const tap of taps) tap(tx, event);
       if (heard.has(tx)) return;
       heard.add(tx);
       tx.afterCommit(() => {
         for (const listener of listeners) listener();
       });
     },
+
+    /** See events as they are told, in their transactions: for what has to follow together with them. */
+    onEmit(tap: (tx: Tx, event: EventInput) => void): void {
+      taps.add(tap);
+    },
+
+    /** Whether fewer people may be told of an event of the journal than of others of its type. */
+    isForFew: ({ type, permission }: { type: string; permission: string }): boolean =>
+      eventTypes[type as EventType].permission !== permission,
 
     /** Hear that events of this process were committed. */
     onCommit(listener: () => void): void {

@@ -49,7 +49,7 @@ export function createChecks(databaseUrl: string, { database, audit, discord, ca
     },
     async review_cards(): Promise<Check> {
       const { refusals, dueSeconds } = await cards.state();
-      const refused = refusals.map(({ channelId, detail }) => `Discord takes no review cards in channel ${channelId}: ${detail}`);
+      const refused = refusals.map(({ channelId, detail }) => `Discord takes no messages of the bot in channel ${channelId}: ${detail}`);
       const isLate = dueSeconds >= cardsBehindSeconds;
       const reasons = isLate ? [...refused, "Review cards could not be brought up to date."] : refused;
       if (reasons.length === 0) return { status: "pass" };

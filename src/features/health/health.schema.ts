@@ -42,7 +42,7 @@ export const HealthView = z
       discord_gateway: CheckView,
       guild_state: CheckView,
       audit_checkpoints: CheckView,
-      review_cards: CheckView.meta({ description: "Warns where a review channel takes no cards, or cards have been due for a minute" }),
+      review_cards: CheckView.meta({ description: "Warns where a channel takes no cards or alerts, or cards have been due for a minute" }),
     }),
     time: Timestamp,
   })

@@ -4,7 +4,8 @@ import type { Sentences } from "../../kernel/sentences.ts";
 export const healthSentences: Sentences = {
   "The database does not answer.": "Die Datenbank antwortet nicht.",
   "The head of the audit cannot be signed: {reason}": "Das Ende des Protokolls lässt sich nicht unterschreiben: {reason}",
-  "Discord takes no review cards in channel {channel}: {detail}": "Discord nimmt im Kanal {channel} keine Karten an: {detail}",
+  "Discord takes no messages of the bot in channel {channel}: {detail}":
+    "Discord nimmt im Kanal {channel} keine Nachrichten des Bots an: {detail}",
   "Review cards could not be brought up to date.": "Die Karten der Anträge ließen sich nicht auf den neuesten Stand bringen.",
   "The gateway link is {state}.": "Die Verbindung zu Discord steht nicht ({state}).",
   "The guild state has not been read yet.": "Die Server wurden noch nicht gelesen.",

@@ -1,4 +1,4 @@
-import { createKeyTable, type Key } from "./key-table.ts";
+import { createKeyTable, type Key } from "../../kernel/key-table.ts";
 
 /** Where a record is found: by the keyed hash of the server it names, or by the user it names. */
 export interface RecordKey {

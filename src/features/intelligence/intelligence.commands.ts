@@ -1,3 +1,4 @@
+import { alertPresses } from "../../commands/press.ts";
 import type { CommandSet, Entry, CommandInput, OptionSpec } from "../../commands/entry.ts";
 import { within } from "../../commands/sources.ts";
 import { idsIn, numberIn, pickedQuery } from "../../commands/records.ts";
@@ -6,7 +7,6 @@ import type { AuthorizationView } from "../authorization/authorization.schema.ts
 import { escapeText } from "../../discord/replies.ts";
 import { picked, textIn } from "../../commands/input.ts";
 import {
-  matchesPress,
   outcomeOption,
   resolvePress,
   serversPress,
@@ -108,7 +108,7 @@ const intelEntries: readonly Entry[] = [
     lines: 4,
     line: matchLine,
     rows: matchRows,
-    press: matchesPress,
+    press: alertPresses.matches,
   },
   {
     command,

@@ -26,7 +26,7 @@ import { createInTx } from "./in-tx.ts";
 
 export type LinksService = ReturnType<typeof createLinksService>;
 
-export interface LinksDeps extends Deps<"database" | "events" | "access" | "cursors" | "clock"> {
+export interface LinksDeps extends Deps<"database" | "events" | "access" | "cursors" | "clock" | "listChecks"> {
   audit: AuditService;
   matches: Pick<MatchesService, "recomputeUser">;
   reach: LinkReach;

@@ -6,7 +6,7 @@ import type { MatchChanges, MatchesService } from "../intelligence/matches/match
 import { inOrder, inStatus, maxGroup, type LinkReach } from "./reach.ts";
 import { activeKeyOf, facts, rowOf, type LinkChanges, type LinkDraft } from "./rows.ts";
 
-export interface RecordsDeps extends Deps<"audit" | "events"> {
+export interface RecordsDeps extends Deps<"audit" | "events" | "listChecks"> {
   matches: Pick<MatchesService, "recomputeUser">;
   reach: LinkReach;
 }
@@ -38,7 +38,7 @@ interface Surroundings {
 export type LinkRecords = ReturnType<typeof createLinkRecords>;
 
 /** Writes of links inside a given transaction: each keeps the audit, the events and everybody's matches in step. */
-export function createLinkRecords({ audit, events, matches, reach }: RecordsDeps) {
+export function createLinkRecords({ audit, events, matches, reach, listChecks }: RecordsDeps) {
   async function around(tx: Tx, pair: readonly string[]): Promise<Surroundings> {
     const reached: string[] = [];
     const people = new Set<string>(pair);
@@ -57,6 +57,7 @@ export function createLinkRecords({ audit, events, matches, reach }: RecordsDeps
     const after = await around(tx, pair);
     const total = { added: 0, changed: 0, removed: 0 };
     if (after.reached === before.reached) return total;
+    listChecks.ask(tx, inOrder([...before.people, ...after.people]));
     for (const userId of inOrder(before.people)) {
       const { added, changed, removed } = await matches.recomputeUser(tx, userId);
       total.added += added;

@@ -7,9 +7,11 @@ import { workflowKinds } from "../../kernel/vocabulary.ts";
 import { parseDuration } from "../../kernel/fields.ts";
 import type { ChannelsView } from "../channels/channels.schema.ts";
 import { picked, textIn } from "../../commands/input.ts";
+import { alertEntries } from "./commands/alerts.ts";
 import { channelsHere, channelsInput, channelsText, postable, purposes } from "./commands/channels.ts";
 import { clientEntries } from "./commands/clients.ts";
 import { directSetupEntries, reasonNames } from "./commands/direct.ts";
+import { listEntries } from "./commands/lists.ts";
 import { wizardReply } from "./commands/wizard.ts";
 import type { Translate } from "../../commands/texts.ts";
 import { lengthText } from "../../commands/length-text.ts";
@@ -119,7 +121,15 @@ const policies: readonly Entry[] = [
 ];
 
 /** `/setup`: the first run, and what the service goes by. */
-const setupEntries: readonly Entry[] = [...guides, channels, ...policies, ...directSetupEntries, ...clientEntries];
+const setupEntries: readonly Entry[] = [
+  ...guides,
+  channels,
+  ...policies,
+  ...directSetupEntries,
+  ...clientEntries,
+  ...listEntries,
+  ...alertEntries,
+];
 
 function policyLine(view: PolicyView, t: Translate): string {
   const filled = { approvals: view.approvals, grave: view.approvals_grave, reversals: view.reversals };

@@ -6,7 +6,6 @@ import { translator } from "../../commands/texts.ts";
 import { workflowCommands } from "./workflows.commands.ts";
 import { feature } from "../../compose.ts";
 import type { Core } from "../../core.ts";
-import { createCardMessages } from "../../discord/rest/cards.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import type { EventStreamsService } from "../events/streams.service.ts";
@@ -116,21 +115,12 @@ function createLooks({ preferredLocale }: Pick<GuildState, "preferredLocale">): 
   };
 }
 
-type CardsNeeds = Omit<CardsDeps, "pauses" | "posting" | "looks" | "fingerprintKey"> & Core & { workflows: WorkflowsService };
+type CardsNeeds = Omit<CardsDeps, "pauses" | "looks"> & Core & { workflows: WorkflowsService };
 
 /** Requests as cards in Discord, and where a request is found there. */
 export const cards = feature({
-  create({ discord, pauses, workflows, keyFor, ...deps }: CardsNeeds) {
-    const messages = createCardMessages(discord.rest, pauses.cardRetryMs);
-    const posting = { messages, isReady: () => discord.status().state === "ready" };
-    const cards = createCards({
-      ...deps,
-      workflows,
-      posting,
-      looks: createLooks(deps.guildState),
-      pauses: pauses.cards,
-      fingerprintKey: keyFor("fingerprints"),
-    });
+  create({ pauses, workflows, ...deps }: CardsNeeds) {
+    const cards = createCards({ ...deps, workflows, looks: createLooks(deps.guildState), pauses: pauses.cards });
     return { cards, requestPlaces: { kindOf: workflows.kindOfKey, cardOf: cards.linkOf } };
   },
   controls: ({ cards, clock }, verbs, kept) => createReviewControls({ verbs, kept, clock, refresh: cards.refresh }),

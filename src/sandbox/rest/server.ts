@@ -46,7 +46,7 @@ async function serve(context: RestContext, route: Route, c: Context): Promise<Re
     "/messages/{message_id}",
     c.req.param("message_id") === "@original" ? "/messages/@original" : "/messages/{message_id}",
   );
-  const fault = context.faults.take(route.method, template);
+  const fault = context.faults.take(route.method, template, wire(c, template).path);
   const note = (requestBody: unknown, status: number, responseBody: unknown): void =>
     context.recorder.exchange({ ...wire(c, template), requestBody, status, responseBody });
   if (fault) {

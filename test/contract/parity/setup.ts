@@ -1,3 +1,5 @@
+import { systemCall } from "../../../src/kernel/call.ts";
+import { uuid7 } from "../../../src/kernel/ids.ts";
 import type { GuildHandle } from "../../../src/sandbox/index.ts";
 import type { World } from "../../support/world.ts";
 import { nowhere, type Case, type Scene } from "./scene.ts";
@@ -33,6 +35,45 @@ const places: readonly Case[] = [
       { review: channelsOf(scene)[0].id, alerts: channelsOf(scene)[1].id, board: null },
     ],
   },
+];
+
+const at = (scene: Scene, path: string): string => `/guilds/${scene.world.guild.id}/${path}`;
+const raids = { list: "own", category: "raid", stance: "apply", action: "kick", min_severity: "high" };
+
+/** Something waits in the server that nobody acts on. */
+async function hold({ world, bob }: Scene): Promise<void> {
+  await world.app.database.write(systemCall("cli", uuid7()), async (tx) => {
+    await tx.db.listAction.deleteMany({});
+    const [guildId, userId, batchId] = [world.guild.id, bob.id, uuid7()];
+    const record = { listId: "own", recordId: nowhere, recordReference: "BL-000999" };
+    const times = { joinedAt: tx.now, createdAt: tx.now, updatedAt: tx.now };
+    await tx.db.listAction.create({
+      data: { guildId, userId, batchId, ...record, ...times, stance: "notify", action: "ban", state: "held" },
+    });
+  });
+}
+
+const lists: readonly Case[] = [
+  { entry: "setup lists show", http: (scene) => ["GET", at(scene, "stance")] },
+  {
+    entry: "setup lists set",
+    given: () => ({ category: "raid", stance: "apply", action: "kick", severity: "high" }),
+    http: (scene) => ["PUT", at(scene, "stance"), { rules: [raids] }],
+  },
+  {
+    entry: "setup lists exempt",
+    given: ({ bob }) => ({ user: bob, reason: "A friend of the house." }),
+    http: (scene) => ["POST", at(scene, "exemptions"), { user_id: scene.bob.id, reason: "A friend of the house." }],
+  },
+  { entry: "setup lists exemptions", http: (scene) => ["GET", at(scene, "exemptions?limit=10")] },
+  {
+    entry: "setup lists unexempt",
+    given: ({ bob }) => ({ user: bob }),
+    http: (scene) => ["DELETE", at(scene, `exemptions/${scene.bob.id}`)],
+  },
+  { entry: "setup lists held", http: (scene) => ["GET", at(scene, "held-actions")] },
+  { entry: "setup lists confirm", before: hold, http: (scene) => ["POST", at(scene, "held-actions/confirm")] },
+  { entry: "setup lists undo", before: hold, http: (scene) => ["POST", at(scene, "held-actions/undo")] },
 ];
 
 const policies: readonly Case[] = [
@@ -139,4 +180,4 @@ const clients: readonly Case[] = [
   { entry: "audit checkpoint", http: () => ["GET", "/audit/checkpoint"] },
 ];
 
-export const setup: readonly Case[] = [...places, ...policies, ...clients];
+export const setup: readonly Case[] = [...places, ...lists, ...policies, ...clients];

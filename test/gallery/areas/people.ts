@@ -3,7 +3,7 @@ import type { Stage } from "../stage.ts";
 /** Staff, permissions, confirmations and the settings of a community. */
 export async function staff(stage: Stage): Promise<void> {
   const { people, say, begin, guild, world } = stage;
-  const { olivia, ada, sam, mona, vera, rogue } = people;
+  const { olivia, ada, sam, mona, vera, rogue, resident } = people;
 
   begin("help");
   await say(mona, "help");
@@ -76,6 +76,17 @@ export async function staff(stage: Stage): Promise<void> {
   await say(olivia, "setup wizard");
   await say(olivia, "setup backup");
   await say(olivia, "setup channels", { review: guild.createChannel("reviews") });
+  await say(olivia, "setup lists show");
+  await say(olivia, "setup lists set", { category: "raid", stance: "apply", action: "kick", severity: "high" }, { yes: true });
+  await say(olivia, "setup lists set", { category: "raid", stance: "ignore" }, { yes: true });
+  await say(olivia, "setup lists exempt", { user: resident, reason: "A friend of the house.", until: "30d" });
+  await say(olivia, "setup lists exempt", { user: resident, reason: "A friend of the house.", until: "soon" });
+  await say(olivia, "setup lists exemptions");
+  await say(olivia, "setup lists unexempt", { user: resident });
+  await say(olivia, "setup lists unexempt", { user: resident });
+  await say(olivia, "setup lists held");
+  await say(olivia, "setup lists confirm");
+  await say(olivia, "setup lists undo");
   await say(olivia, "setup policies");
   await say(olivia, "setup policy", { kind: "punishment", approvals: 2, decision: "3 days" });
   await say(olivia, "setup policy", { kind: "punishment", decision: "soon" });

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { GuildPreview } from "../../../kernel/guild-preview.ts";
 import { Snowflake, ToldMessage } from "../../../kernel/fields.ts";
 import { CreateBlacklistInput, ListBlacklistQuery } from "../blacklist.schema.ts";
 
@@ -94,6 +95,10 @@ export const BlacklistImport = z
       description:
         "false when a repeated Idempotency-Key is answered and the results were too many to be kept: the counts stand alone then",
     }),
+    guilds: z
+      .array(GuildPreview)
+      .optional()
+      .meta({ description: "Of a dry run: what each server would do about those of its members whom the import lists" }),
   })
   .meta({ id: "BlacklistImport" });
 export type BlacklistImport = z.infer<typeof BlacklistImport>;

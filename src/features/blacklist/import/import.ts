@@ -4,7 +4,7 @@ import { can, requireWrite, type Call } from "../../../kernel/call.ts";
 import { fieldError } from "../../../kernel/errors.ts";
 import { checkLine, type ReadyLine } from "../drafts.ts";
 import type { SourceLine } from "../import-lines.ts";
-import { createRehearsal, createWriting } from "../import-run.ts";
+import { createRehearsal, createWriting, type Holders } from "../import-run.ts";
 import {
   ImportBlacklistBody,
   ImportBlacklistQuery,
@@ -18,6 +18,7 @@ import {
 import { readCsv } from "../csv.ts";
 import type { Ranks } from "../blacklist.policy.ts";
 import type { SideEffectDeps } from "../side-effects.ts";
+import type { Previews } from "../../lists/preview.ts";
 
 /** What an import of any length came to. */
 export interface ImportSummary {
@@ -40,6 +41,7 @@ export interface ImportOptions {
 
 export interface ImportDeps extends SideEffectDeps, Deps<"database" | "clock"> {
   access: Ranks & SideEffectDeps["access"];
+  listPreviews: Pick<Previews, "ofRecords">;
   serversKey: Buffer;
 }
 
@@ -51,13 +53,13 @@ const pauseMs = 15;
 const keptResults = 500;
 
 export function createImport(deps: ImportDeps) {
-  const { database, audit } = deps;
+  const { database, audit, listPreviews } = deps;
   const writing = createWriting(deps);
 
-  /** Batch after batch; nothing of it is kept. */
-  async function run(call: Call, source: Source, options: ImportOptions): Promise<ImportSummary> {
+  /** Batch after batch; nothing of it is kept. @param imagined filled by a dry run with the records that would be made */
+  async function run(call: Call, source: Source, options: ImportOptions, imagined: Holders = new Map()): Promise<ImportSummary> {
     const rules = { mode: options.mode, readsConfidential: can(call, "blacklist.read_confidential") };
-    const carryOut = options.dryRun ? createRehearsal(deps, call, rules) : (lines: ReadyLine[]) => writing(call, lines, rules);
+    const carryOut = options.dryRun ? createRehearsal(deps, call, rules, imagined) : (lines: ReadyLine[]) => writing(call, lines, rules);
     const summary: ImportSummary = { lines: 0, counts: noCounts(), isStopped: false };
     for await (const batch of batchesOf(source, batchSize)) {
       const checked = batch.map((line) => checkLine(line));
@@ -105,12 +107,15 @@ export function createImport(deps: ImportDeps) {
       if (replay !== undefined) return replay.value as BlacklistImport;
       const results: ImportedLine[] = [];
       const lines = csv === undefined ? (records ?? []).map((value, index) => ({ line: index + 1, value })) : await linesOfCsv(csv);
-      const summary = await run(call, lines, { mode, dryRun, onResults: (some) => void results.push(...some) });
+      const imagined: Holders = new Map();
+      const summary = await run(call, lines, { mode, dryRun, onResults: (some) => void results.push(...some) }, imagined);
       const view = { dry_run: dryRun, mode, lines: summary.lines, counts: summary.counts };
-      if (!dryRun) {
-        const kept = results.length <= keptResults;
-        await conclude(call, summary, mode, { ...view, results: kept ? results : [], results_complete: kept });
+      if (dryRun) {
+        const guilds = await listPreviews.ofRecords([...imagined.values()]);
+        return { ...view, results, results_complete: true, guilds };
       }
+      const kept = results.length <= keptResults;
+      await conclude(call, summary, mode, { ...view, results: kept ? results : [], results_complete: kept });
       return { ...view, results, results_complete: true };
     },
   };

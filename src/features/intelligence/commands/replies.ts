@@ -7,7 +7,7 @@ import { sentenceText } from "../../../discord/sentence.ts";
 import type { Row } from "../../../discord/command.ts";
 import type { Page } from "../../../kernel/page.ts";
 import type { Reply, Wording, OptionSpec, PressSpec } from "../../../commands/entry.ts";
-import { personPresses, pressButton } from "../../../commands/press.ts";
+import { alertPresses, personPresses, pressButton } from "../../../commands/press.ts";
 import { card, colours, idText, personOf, readOptional } from "../../../commands/records.ts";
 import { enumLabel, momentOf } from "../../../commands/show.ts";
 import type { Verbs } from "../../../commands/verbs.ts";
@@ -141,7 +141,7 @@ export function matchReply(view: MatchView, wording: Wording): Reply {
 /** Where to read on about somebody. */
 function personRow(user: string, t: Wording["t"]): Row {
   const components = [
-    pressButton(matchesPress, { user }, t("label matches")),
+    pressButton(alertPresses.matches, { user }, t("label matches")),
     pressButton(serversPress, { user }, t("label servers")),
     pressButton(personPresses.linkedAccounts, { user }, t("alts group")),
     pressButton(personPresses.timeline, { user }, t("label history")),
@@ -187,7 +187,6 @@ export const userOption: OptionSpec = { name: "user", kind: "user", required: tr
 export const outcomeOption: OptionSpec = { name: "outcome", kind: "text", required: true };
 const carries = [userOption];
 
-export const matchesPress: PressSpec = { name: "im", carries };
 export const serversPress: PressSpec = { name: "is", carries };
 export const resolvePress: PressSpec = {
   name: "ir",

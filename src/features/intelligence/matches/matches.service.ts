@@ -22,6 +22,8 @@ export type { MatchChanges, MatchRecord } from "../match-record.ts";
 export type { Concerned } from "./apply.ts";
 
 export interface MatchesService {
+  /** Whether a record may be about this account, from memory alone: one too many is possible, one too few is not. */
+  mayList(userId: string): boolean;
   /** Fill the index from the stored records; once, at boot. */
   load(): Promise<void>;
   /** Compare one person with every record in force. Call after their servers are written in the same transaction. */
@@ -58,6 +60,7 @@ export function createMatchesService(deps: MatchesDeps): MatchesService {
   const sweep = createMatchSweep(deps);
 
   return {
+    mayList: (userId) => !deps.index.isComplete || deps.index.find([], [userId]).size > 0,
     load: keeper.load,
 
     async recomputeUser(tx, userId) {

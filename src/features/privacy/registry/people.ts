@@ -54,6 +54,14 @@ export const peopleColumns = {
     about: (userId, firstSeenAt) => ({ userId, firstSeenAt }),
     columns: { kind: "code", severity: "code", status: "code", why: "sentence", suggestedAction: "code", resolution: gone },
   },
+  ListCheck: { columns: {} },
+  ListExemption: {
+    about: (userId, createdAt) => ({ userId, createdAt }),
+    columns: { reason: { redaction: { becomes: "" }, shown: { not: "staff" } } },
+  },
+  ListAction: {
+    columns: { stance: "code", action: "code", state: "code", standingKey: "id", lastError: "sentence" },
+  },
   AccountLink: {
     about: (userId, createdAt) => ({ OR: [{ userA: userId }, { userB: userId }], createdAt }),
     columns: { userA: "id", userB: "id", activeKey: "id", confidence: "code", kind: "code", basis: gone, status: "code", endReason: gone },

@@ -168,6 +168,7 @@ export const recordColumns = {
     about: (userId, recordedAt) => ({ userId, recordedAt }),
     columns: { kind: "code", reason: { redaction: { becomes: null }, shown: { not: "staff" } } },
   },
+  AlertPosition: { columns: {} },
   NativeLogPosition: { columns: {} },
   ReviewCard: { columns: { shown: "hash" } },
 } as const satisfies Partial<Registry>;

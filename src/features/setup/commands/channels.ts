@@ -1,4 +1,4 @@
-import type { ChannelsView } from "../../channels/channels.schema.ts";
+import type { ChannelsView, PutChannelsInput } from "../../channels/channels.schema.ts";
 import type { Call } from "../../../kernel/call.ts";
 import type { Page } from "../../../kernel/page.ts";
 import { readView } from "../../../commands/records.ts";
@@ -9,7 +9,6 @@ import type { Verbs } from "../../../commands/verbs.ts";
 
 const step = "channels";
 export const purposes = ["review", "alerts", "board"] as const;
-type Purpose = (typeof purposes)[number];
 /** Where messages can be posted: text and announcements. */
 export const postable = [0, 5];
 
@@ -30,9 +29,13 @@ export async function channelsHere(verbs: Verbs, call: Call): Promise<ChannelsVi
 }
 
 /** The input that changes some of the channels and keeps the others. */
-export function channelsInput(call: Call, known: ChannelsView | undefined, changes: Partial<Record<Purpose, string | null>>) {
-  const { review = null, alerts = null, board = null } = known ?? {};
-  return { params: { guild_id: call.guildId ?? "" }, body: { review, alerts, board, ...changes }, revision: known?.revision };
+export function channelsInput(call: Call, known: ChannelsView | undefined, changes: PutChannelsInput) {
+  const { review = null, alerts = null, board = null, muted_alerts = [] } = known ?? {};
+  return {
+    params: { guild_id: call.guildId ?? "" },
+    body: { review, alerts, board, muted_alerts, ...changes },
+    revision: known?.revision,
+  };
 }
 
 async function page(ground: SetupContext): Promise<SetupPage> {

@@ -6,7 +6,8 @@ import { pause } from "../../../kernel/pause.ts";
 import type { Clock } from "../../../kernel/clock.ts";
 import type { Deps } from "../../deps.ts";
 import type { EventsService } from "../../events/events.service.ts";
-import { createKeeping, createPlaces, type Care, type KeptEnd, type CardRefusal, type PlaceDeps } from "./keep.ts";
+import type { Care, Keeping, KeptEnd, MessageRefusal, Posting } from "../../messages/keeping.ts";
+import { createPlaces, type PlaceDeps } from "./places.ts";
 import { createShown, type ShownDeps, type ShownQueue, type ShownRequest } from "./shown.ts";
 import { openStatuses } from "../state/table.ts";
 
@@ -17,19 +18,12 @@ export interface CardsDeps extends PlaceDeps, ShownDeps, Deps<"servedGuilds"> {
   events: Pick<EventsService, "onCommit">;
   clock: Clock;
   logger: Logger;
-  /** Of the fingerprints of messages. */
-  fingerprintKey: Buffer;
+  keeping: Keeping;
   /** Others than usual. */
   pauses?: Partial<CardPauses> | undefined;
   posting: Posting;
   /** How a request and the queue look in a channel. */
   looks: { request(shown: ShownRequest, guildId: string | undefined): CardMessage; queue(shown: ShownQueue, guildId: string): CardMessage };
-}
-
-/** How the bot posts. */
-interface Posting {
-  messages: CardMessages;
-  isReady(): boolean;
 }
 
 /** How long nothing is done, in milliseconds. */
@@ -57,11 +51,10 @@ const stopMs = 5000;
 
 /** Keeps a card for each open request in the channel of the reviewers, and a board of the queue. It never keeps a request waiting. */
 export function createCards(parts: CardsDeps) {
-  const { database, events, posting, looks, logger } = parts;
+  const { database, events, posting, keeping, looks, logger } = parts;
   const pauses = { ...usualPauses, ...parts.pauses };
   const shown = createShown(parts);
   const places = createPlaces(parts);
-  const keeping = createKeeping(parts);
   const lag = createLag({ ...parts, refusals: keeping.refusals, isWanted: places.hasAny, seen: () => seen });
   const stopping = new AbortController();
   const waiting = new Map<string, Care>();
@@ -116,7 +109,7 @@ export function createCards(parts: CardsDeps) {
     if (seen === 0) seen = _max.seq ?? 0;
     const open = await database.read.workflowRequest.findMany({ where: { status: { in: [...openStatuses] } }, select: { id: true } });
     const cards = await database.read.reviewCard.findMany({ where: { messageId: { not: null } }, select: { requestId: true } });
-    const stale = await staleOf(cards.map(({ requestId }) => requestId).filter((key) => !key.startsWith(boardKey)));
+    const stale = await staleOf(cards.map(({ requestId }) => requestId).filter((key) => !key.includes(":")));
     for (const id of [...open.map(({ id }) => id), ...stale]) checking.add(id);
     isBoardOld = true;
     times.checked = performance.now();
@@ -188,7 +181,11 @@ export function createCards(parts: CardsDeps) {
 
   /** Where no channel is chosen any more, the cards that stand there still follow their requests. */
   async function isNeeded(): Promise<boolean> {
-    return places.hasAny() || (await database.read.$select("ReviewCard", Prisma.sql`WHERE t.message_id IS NOT NULL LIMIT 1`)).length > 0;
+    return (
+      places.hasAny() ||
+      (await database.read.$select("ReviewCard", Prisma.sql`WHERE t.message_id IS NOT NULL AND t.request_id NOT LIKE 'alert:%' LIMIT 1`))
+        .length > 0
+    );
   }
 
   /** Everything that is to be done now. @returns how long nothing is, in milliseconds */
@@ -261,7 +258,7 @@ export function createCards(parts: CardsDeps) {
 /** How far the cards are behind what they show. */
 export interface CardsState {
   /** The channels that take no cards, each once. */
-  refusals: readonly CardRefusal[];
+  refusals: readonly MessageRefusal[];
   /** For how many seconds a card has been due, or would have been if Discord took it; 0 when none is. */
   dueSeconds: number;
 }
@@ -269,7 +266,7 @@ export interface CardsState {
 interface LagDeps {
   database: Pick<Database, "read">;
   clock: Clock;
-  refusals(): readonly CardRefusal[];
+  refusals(): readonly MessageRefusal[];
   /** Whether there is a channel for cards. */
   isWanted(): boolean;
   /** The last event that was read; 0 before the first look at what there is. */

@@ -1,3 +1,4 @@
+import { alertPresses } from "../../../commands/press.ts";
 import type { Verbs } from "../../../commands/verbs.ts";
 import type { CommentView } from "../comments/comments.schema.ts";
 import { openStatuses, permissionOf, statuses } from "../state/table.ts";
@@ -141,7 +142,7 @@ export function requestLine(view: WorkflowView, { t }: Wording): string {
 
 /** Opens a request from a list. */
 export const opensRequest: PickSpec = {
-  press: { name: "ws", carries: [any] },
+  press: alertPresses.request,
   placeholder: "review pick",
   of: (view: WorkflowView, { t }) => ({ value: view.reference, label: `${view.reference} · ${plainTitle(view, t)}` }),
 };

@@ -12,7 +12,7 @@ import type {
 } from "../../../commands/entry.ts";
 import { durationIn, picked, textIn } from "../../../commands/input.ts";
 import { lengthText } from "../../../commands/length-text.ts";
-import { pressButton, rowOf } from "../../../commands/press.ts";
+import { alertPresses, pressButton, rowOf } from "../../../commands/press.ts";
 import { readView } from "../../../commands/records.ts";
 import { cut, enumLabel } from "../../../commands/show.ts";
 import { choiceLimit, holds } from "../../../commands/sources.ts";
@@ -173,6 +173,7 @@ export const directMenuEntries: readonly Entry[] = [
     operation,
     options: [],
     form,
+    press: alertPresses.moderate,
     input: (given, call) => inputOf(textIn(given, "action") ?? "", given, call),
     show: (answer: ModerationAnswer, wording) => outcomeReply(textIn(wording.given, "action") as DirectAction, answer, wording),
   },

@@ -1,17 +1,24 @@
 import { hash } from "node:crypto";
 import type { Logger } from "pino";
-import type { Database } from "../../../database/database.ts";
-import type { CardEnd, CardMessage, CardMessages } from "../../../discord/rest/cards.ts";
-import { systemCall } from "../../../kernel/call.ts";
-import { uuid7 } from "../../../kernel/ids.ts";
-import { keyedHash } from "../../../kernel/secrets.ts";
-import type { GuildState } from "../../../discord/guild-state.ts";
+import type { Database } from "../../database/database.ts";
+import type { CardEnd, CardMessage, CardMessages } from "../../discord/rest/cards.ts";
+import { systemCall } from "../../kernel/call.ts";
+import { uuid7 } from "../../kernel/ids.ts";
+import { keyedHash } from "../../kernel/secrets.ts";
+
+/** How the bot posts. */
+export interface Posting {
+  messages: CardMessages;
+  isReady(): boolean;
+}
 
 /** A message as it should be. */
 export interface Wanted {
-  /** What it is kept under: the id of a request, or `board:<guild>`. */
+  /** What it is kept under: the id of a request, `board:<guild>`, or `alert:` and a hash. */
   key: string;
   message: CardMessage;
+  /** Tells this message from an earlier one under the same key, which is known no more. */
+  occasion?: string;
   /** Where it belongs; undefined: it stays where it is. */
   place: Place | undefined;
   /** Whether it is posted when it is not there. */
@@ -25,13 +32,13 @@ export type Care = "changed" | "check" | "force";
 /** How long to wait before it is tried again; undefined: that was it. */
 export type KeptEnd = number | undefined;
 
-/** A channel in which cards are wanted and Discord takes none. */
-export interface CardRefusal {
+/** A channel in which messages are wanted and Discord takes none. */
+export interface MessageRefusal {
   channelId: string;
   detail: string;
 }
 
-const noCards = "Discord takes no review cards in this channel; it is tried again";
+const noMessages = "Discord takes no messages of the bot in this channel; it is tried again";
 const noPin = "Discord does not pin the board in this channel; the board is there, and can be pinned by hand";
 
 export interface KeepingDeps {
@@ -41,16 +48,18 @@ export interface KeepingDeps {
   fingerprintKey: Buffer;
 }
 
+export type Keeping = ReturnType<typeof createKeeping>;
+
 /** Keeps single messages as they should be: posted once, edited when what they show changes, posted again when they were deleted. */
 export function createKeeping({ database, logger, fingerprintKey }: KeepingDeps) {
   const warned = new Set<string>();
   /** By what the message is kept under; only of what should stand there. */
-  const refusals = new Map<string, CardRefusal>();
+  const refusals = new Map<string, MessageRefusal>();
   /** What may stand there already, unheard: its answer was lost, or it could not be written down. */
   const unsure = new Set<string>();
 
-  /** A channel that does not take cards, or pins none, is no reason to stop; the operator reads of it once. */
-  function warn({ channelId }: Place, detail: string, text = noCards): undefined {
+  /** A channel that does not take messages, or pins none, is no reason to stop; the operator reads of it once. */
+  function warn({ channelId }: Place, detail: string, text = noMessages): undefined {
     const key = `${channelId} ${text} ${detail}`;
     if (!warned.has(key)) logger.warn({ channel: channelId, detail }, text);
     warned.add(key);
@@ -71,10 +80,10 @@ export function createKeeping({ database, logger, fingerprintKey }: KeepingDeps)
 
   async function post(
     messages: CardMessages,
-    { key, message, isPinned = false }: Wanted,
+    { key, message, occasion = "", isPinned = false }: Wanted,
     { place, last, shown }: { place: Place; last: string; shown: string },
   ): Promise<KeptEnd> {
-    const nonce = hash("sha256", `${key} ${place.channelId} ${last}`).slice(0, 24);
+    const nonce = hash("sha256", `${key} ${place.channelId} ${last}${occasion}`).slice(0, 24);
     const isUnsure = unsure.has(key);
     unsure.add(key);
     const posted = await messages.post(place.channelId, message, nonce);
@@ -92,7 +101,18 @@ export function createKeeping({ database, logger, fingerprintKey }: KeepingDeps)
 
   return {
     /** What was refused when it was last tried. */
-    refusals: (): readonly CardRefusal[] => [...refusals.values()],
+    refusals: (): readonly MessageRefusal[] => [...refusals.values()],
+
+    /** Whether Discord refused a message when it was last tried. */
+    isRefused: (key: string): boolean => refusals.has(key),
+
+    /** Know of a message no more: it stays as it is. */
+    async forget(key: string): Promise<void> {
+      refusals.delete(key);
+      await database.write(systemCall("job", uuid7()), async ({ db }) => {
+        await db.reviewCard.deleteMany({ where: { requestId: key } });
+      });
+    },
 
     /** Bring one message into its place and its shape. */
     async updateCard(messages: CardMessages, wanted: Wanted, care: Care): Promise<KeptEnd> {
@@ -148,68 +168,7 @@ async function moveAway(messages: CardMessages, { channelId }: Place, messageId:
   return end.outcome === "later" ? end : { outcome: "gone" };
 }
 
-/** The channels of a guild that cards stand in. */
-export interface CardChannels {
-  of(guildId: string): { readonly review?: string; readonly board?: string };
-}
-
 export interface Place {
   guildId: string;
   channelId: string;
-}
-
-export interface PlaceDeps {
-  database: Pick<Database, "read">;
-  guildState: Pick<GuildState, "guilds">;
-  channels: CardChannels;
-}
-
-/** In which channels cards belong now. */
-export function createPlaces({ database, guildState, channels }: PlaceDeps) {
-  const guildIds = (): string[] =>
-    guildState
-      .guilds()
-      .filter(({ present }) => present)
-      .map(({ id }) => id)
-      .toSorted();
-
-  /** Of the guild a request was filed in; where that has none, of the guild the card stands in, or of the first that has one. */
-  async function ofRequest(requestId: string, lastGuildId?: string): Promise<Place | undefined> {
-    const row = await database.read.workflowRequest.findUnique({ where: { id: requestId }, select: { origin: true } });
-    const origin = row?.origin as { guild_id?: string } | null | undefined;
-    const known = new Set(guildIds());
-    const wanted = [origin?.guild_id, lastGuildId].filter((id): id is string => id !== undefined && known.has(id));
-    for (const guildId of [...wanted, ...known]) {
-      const channelId = channels.of(guildId).review;
-      if (channelId !== undefined) return { guildId, channelId };
-    }
-    return undefined;
-  }
-
-  return {
-    ofRequest,
-
-    /** What was chosen, as one text: when it is another one, cards may belong elsewhere. */
-    layout: (): string => JSON.stringify(guildIds().map((id) => [id, channels.of(id).review, channels.of(id).board])),
-
-    /** Whether cards are wanted anywhere. */
-    hasAny: (): boolean => guildIds().some((id) => channels.of(id).review !== undefined || channels.of(id).board !== undefined),
-
-    /** Where the boards of the queue stand: in a channel of their own, else with the cards. */
-    boards: (): Place[] =>
-      guildIds().flatMap((guildId) => {
-        const { board, review } = channels.of(guildId);
-        const channelId = board ?? review;
-        return channelId === undefined ? [] : [{ guildId, channelId }];
-      }),
-
-    /** Where the card of a request stands, or will: a link, or a mention of the channel. */
-    async linkOf(requestId: string): Promise<string | undefined> {
-      const card = await database.read.reviewCard.findUnique({ where: { requestId } });
-      if (card !== null && card.messageId !== null)
-        return `https://discord.com/channels/${card.guildId}/${card.channelId}/${card.messageId}`;
-      const place = await ofRequest(requestId);
-      return place === undefined ? undefined : `<#${place.channelId}>`;
-    },
-  };
 }

@@ -4,7 +4,7 @@ export interface Key {
   low: number;
 }
 
-/** Numbers by 64-bit keys, several per key, in flat arrays: 12 bytes a slot. A number is at least 1 and below 2^32. */
+/** Numbers by 64-bit keys, several per key, in flat arrays: 12 bytes a slot, 16 for times. A number is at least 1, and below 2^32 unless it is a time. */
 export interface KeyTable {
   readonly size: number;
   /** Whether the number was not there yet. */
@@ -15,22 +15,32 @@ export interface KeyTable {
   collect(key: Key, into: Set<number>): void;
   /** Make room for this many entries at once. */
   reserve(entries: number): void;
+  /** The keys, in no order; a key comes once for each of its numbers. */
+  keys(): Iterable<Key>;
 }
 
 const fewestSlots = 1024;
 /** Linear probing stays short as long as a quarter of the slots is free. */
 const fullest = 0.75;
 
+type Values = Uint32Array | Float64Array;
+
 interface Slots {
   high: Uint32Array;
   low: Uint32Array;
   /** 0 marks a free slot. */
-  values: Uint32Array;
+  values: Values;
   mask: number;
 }
 
 /** Open addressing with linear probing; removal moves later entries up, so that no slot is lost. */
-export function createKeyTable(): KeyTable {
+export function createKeyTable(holds: "numbers" | "times" = "numbers"): KeyTable {
+  const createSlots = (count: number): Slots => ({
+    high: new Uint32Array(count),
+    low: new Uint32Array(count),
+    values: holds === "times" ? new Float64Array(count) : new Uint32Array(count),
+    mask: count - 1,
+  });
   let slots = createSlots(fewestSlots);
   let size = 0;
 
@@ -70,14 +80,14 @@ export function createKeyTable(): KeyTable {
       }
     },
     reserve: grow,
+    *keys() {
+      const { high, low, values } = slots;
+      for (let slot = 0; slot < values.length; slot += 1) if (at(values, slot) !== 0) yield { high: at(high, slot), low: at(low, slot) };
+    },
   };
 }
 
-function createSlots(count: number): Slots {
-  return { high: new Uint32Array(count), low: new Uint32Array(count), values: new Uint32Array(count), mask: count - 1 };
-}
-
-function at(array: Uint32Array, slot: number): number {
+function at(array: Values, slot: number): number {
   return array[slot] ?? 0;
 }
 
@@ -121,4 +131,18 @@ function free(slots: Slots, freed: number): void {
     gap = slot;
   }
   values[gap] = 0;
+}
+
+const half = 32n;
+const low = 0xffff_ffffn;
+
+/** The two halves of an id of Discord, which lose nothing of it. */
+export function keyOfId(id: string): Key {
+  const number = BigInt(id);
+  return { high: Number((number >> half) & low), low: Number(number & low) };
+}
+
+/** The id that {@link keyOfId} made a key of. */
+export function idOfKey(key: Key): string {
+  return ((BigInt(key.high) << half) | BigInt(key.low)).toString();
 }

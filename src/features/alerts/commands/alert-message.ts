@@ -1,0 +1,64 @@
+import type { APIButtonComponentWithCustomId } from "discord.js";
+import { alertPresses, pressButton, rowOf } from "../../../commands/press.ts";
+import { momentOf, cut } from "../../../commands/show.ts";
+import type { Translate } from "../../../commands/texts.ts";
+import type { CardMessage } from "../../../discord/rest/cards.ts";
+import { escapeText } from "../../../discord/replies.ts";
+import type { AlertKind } from "../../../kernel/vocabulary.ts";
+import type { ShownAlert } from "../alerts.ts";
+import type { AlertData } from "../kinds.ts";
+
+const colours = { waiting: 0xf0b232, over: 0x80848e } as const;
+const maxTitle = 250;
+
+type Buttons = readonly APIButtonComponentWithCustomId[];
+const text = (data: AlertData, field: string): string => String(data[field] ?? "");
+
+const openRequest = (data: AlertData, t: Translate): Buttons => [
+  pressButton(alertPresses.request, { reference: text(data, "reference") }, t("alert open"), "main"),
+];
+const openRecord = (data: AlertData, t: Translate): APIButtonComponentWithCustomId =>
+  pressButton(alertPresses.record, { record: text(data, "number") }, t("alert open"), "main");
+
+/** What can be done about an alert at once. */
+const buttonsOf: Readonly<Record<AlertKind, (data: AlertData, t: Translate) => Buttons>> = {
+  listed_person_joined: (data, t) => [
+    openRecord(data, t),
+    pressButton(alertPresses.moderate, { user: text(data, "user_id"), action: "ban" }, t("alert ban"), "grave"),
+    pressButton(alertPresses.exempt, { user: text(data, "user_id") }, t("alert exempt")),
+  ],
+  list_actions_held: (_data, t) => [
+    pressButton(alertPresses.confirmHeld, {}, t("setup lists confirm-button"), "good"),
+    pressButton(alertPresses.undoHeld, {}, t("setup lists undo-button"), "grave"),
+  ],
+  match_opened: (data, t) => [pressButton(alertPresses.matches, { user: text(data, "user_id") }, t("alert open"), "main")],
+  appeal_filed: openRequest,
+  request_overdue: openRequest,
+  record_review_due: (data, t) => [openRecord(data, t)],
+  callsign_pool_low: (data, t) => [pressButton(alertPresses.pool, { pool: text(data, "pool") }, t("alert open"), "main")],
+  roster_drift: (_data, t) => [pressButton(alertPresses.rosterSync, {}, t("alert open"), "main")],
+};
+
+/** What an alert says of its event: people as mentions, times in the reader's own, values in words. */
+function filledFrom(data: AlertData, t: Translate): Readonly<Record<string, string>> {
+  const shown = Object.entries(data).map(([field, value]): [string, string] => {
+    if (typeof value === "number") return [field, value.toString()];
+    if (typeof value !== "string") return [field, ""];
+    if (field === "user_id") return [field, `<@${value}>`];
+    if (/^\d{4}-\d\d-\d\dT/.test(value)) return [field, momentOf(value, "R")];
+    return [field, field === "reminder" ? t(`alert waits ${value}` as "alert waits decision") : escapeText(value)];
+  });
+  return Object.fromEntries(shown);
+}
+
+/** An alert as a message: what happened, and what can be done about it; once it is over, that it is. It mentions nobody so that they are notified. */
+export function alertMessage({ kind, isOver, data, at }: ShownAlert, t: Translate): CardMessage {
+  const title = cut(t(`alert ${kind} title`), maxTitle);
+  const timestamp = at.toISOString();
+  if (isOver) return { embeds: [{ title, description: t("alert over"), color: colours.over, timestamp }], components: [] };
+  const description = t(`alert ${kind}`, filledFrom(data, t));
+  return {
+    embeds: [{ title, description, color: colours.waiting, timestamp }],
+    components: [rowOf(...buttonsOf[kind](data, t))],
+  };
+}

@@ -1,0 +1,28 @@
+import { feature } from "../../compose.ts";
+import type { Core } from "../../core.ts";
+import { translator } from "../../commands/texts.ts";
+import type { ChannelsService } from "../channels/channels.service.ts";
+import type { EventsService } from "../events/events.service.ts";
+import type { Keeping, Posting } from "../messages/keeping.ts";
+import { alertMessage } from "./commands/alert-message.ts";
+import { createAlerts } from "./alerts.ts";
+
+interface AlertsNeeds extends Core {
+  channels: ChannelsService;
+  events: EventsService;
+  posting: Posting;
+  keeping: Keeping;
+}
+
+/** What needs attention, told in the alerts channels of guilds, each in the language of its server. */
+export const alerts = feature({
+  create: (deps: AlertsNeeds) => ({
+    alerts: createAlerts({
+      ...deps,
+      look: (alert, guildId) => alertMessage(alert, translator(deps.guildState.preferredLocale(guildId) ?? "en")),
+    }),
+  }),
+  jobs: ({ alerts }) => ({ alerts: alerts.sweep }),
+  start: ({ alerts }) => alerts.start(),
+  stop: ({ alerts }) => alerts.stop(),
+});

@@ -1,0 +1,50 @@
+import type { AlertKind } from "../../kernel/vocabulary.ts";
+import type { EventType } from "../events/types.ts";
+
+/** What an event says: ids, references and statuses. */
+export type AlertData = Readonly<Record<string, unknown>>;
+
+interface AlertSpec {
+  raisedBy: EventType;
+  /** After these nobody needs to look any more. */
+  endedBy?: readonly EventType[];
+  /** The fields of the events that name what it is about: one alert for each. */
+  about: readonly string[];
+}
+
+const decided = ["workflow.decided", "workflow.expired"] as const;
+
+/** What needs somebody's attention, by the events that begin and end it. One with a `guild_id` is told in that guild alone. */
+export const alertSpecs: Readonly<Record<AlertKind, AlertSpec>> = {
+  listed_person_joined: { raisedBy: "listed_person.joined", endedBy: ["listed_person.cleared"], about: ["user_id"] },
+  list_actions_held: { raisedBy: "list_actions.held", endedBy: ["list_actions.released"], about: [] },
+  match_opened: { raisedBy: "match.opened", endedBy: ["match.closed"], about: ["match_id"] },
+  appeal_filed: { raisedBy: "appeal.filed", endedBy: decided, about: ["request_id"] },
+  request_overdue: { raisedBy: "workflow.overdue", endedBy: decided, about: ["request_id"] },
+  record_review_due: {
+    raisedBy: "blacklist.review_due",
+    endedBy: ["blacklist.updated", "blacklist.revoked", "blacklist.expired", "blacklist.purged"],
+    about: ["id"],
+  },
+  callsign_pool_low: { raisedBy: "callsign.low_pool", about: ["pool"] },
+  roster_drift: { raisedBy: "roster.drift", about: [] },
+};
+
+/** What an event means for alerts: which kinds it begins or ends. */
+export interface AlertChange {
+  kind: AlertKind;
+  isOver: boolean;
+}
+
+const changes = new Map<string, AlertChange[]>();
+for (const [kind, { raisedBy, endedBy = [] }] of Object.entries(alertSpecs) as [AlertKind, AlertSpec][]) {
+  for (const type of [raisedBy, ...endedBy]) changes.set(type, [...(changes.get(type) ?? []), { kind, isOver: type !== raisedBy }]);
+}
+
+/** Events that begin or end alerts. */
+export const alertingEvents: readonly string[] = [...changes.keys()];
+
+/** Which alerts an event of this type begins and ends. */
+export function alertChangesOf(type: string): readonly AlertChange[] {
+  return changes.get(type) ?? [];
+}

@@ -1,0 +1,116 @@
+import type { Deps } from "../deps.ts";
+import type { Tx } from "../../database/database.ts";
+import type { ListExemption } from "../../generated/sqlite/client.ts";
+import { requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
+import { addSeconds } from "../../kernel/clock.ts";
+import { fieldError, recordNotFound } from "../../kernel/errors.ts";
+import { parseDuration, type ListQuery } from "../../kernel/fields.ts";
+import { toPage, withTotal, type Page } from "../../kernel/page.ts";
+import { inBatches } from "../../kernel/pause.ts";
+import type { ListChecks } from "./checks.ts";
+import { listsPolicy, presentExemption, requireServed } from "./lists.policy.ts";
+import { AddExemptionInput, type ExemptionView } from "./lists.schema.ts";
+
+export interface ExemptionsDeps extends Deps<"database" | "audit" | "cursors" | "clock" | "servedGuilds"> {
+  checks: Pick<ListChecks, "ask">;
+}
+
+const list = "list_exemptions";
+const sweptAtOnce = 100;
+
+/** Whom a guild leaves alone, whatever lists say. */
+export function createExemptionsService({ database, audit, cursors, clock, servedGuilds, checks }: ExemptionsDeps) {
+  function note(tx: Tx, row: ListExemption, verb: "add" | "remove" | "expire"): void {
+    audit.record(tx, {
+      action: `list_exemption.${verb}`,
+      target: { kind: "user", id: row.userId },
+      subjectUserId: row.userId,
+      guildId: row.guildId,
+      ...(verb === "add" && { reason: row.reason, after: { until: row.until?.toISOString() ?? null } }),
+      permission: verb === "expire" ? "system.act" : listsPolicy.exempt,
+    });
+    checks.ask(tx, [row.userId]);
+  }
+
+  async function expireSome(call: Call): Promise<number> {
+    const due = { until: { lte: clock.now() } };
+    const found = await database.read.listExemption.findMany({ where: due, orderBy: { until: "asc" }, take: sweptAtOnce });
+    if (found.length === 0) return 0;
+    await database.write(call, async (tx) => {
+      for (const row of found) {
+        const { guildId, userId, until } = row;
+        const { count } = await tx.db.listExemption.deleteMany({ where: { guildId, userId, until } });
+        if (count > 0) note(tx, row, "expire");
+      }
+    });
+    return found.length;
+  }
+
+  return {
+    /** The exemptions of a guild that have not ended, by account. @throws ProblemError permission_denied, record_not_found, invalid_cursor */
+    async list(call: Call, guildId: string, query: ListQuery): Promise<Page<ExemptionView>> {
+      requirePermission(call, listsPolicy.read);
+      requireServed(servedGuilds, guildId);
+      const { limit, cursor, count } = query;
+      const after = cursor === undefined ? "" : cursors.decode(list, { guildId }, cursor)[1];
+      const lasting = { guildId, OR: [{ until: null }, { until: { gt: clock.now() } }] };
+      const rows = await database.read.listExemption.findMany({
+        where: { ...lasting, userId: { gt: after } },
+        orderBy: { userId: "asc" },
+        take: limit + 1,
+      });
+      const page = toPage(rows, limit, presentExemption, ({ userId }) => cursors.encode(list, { guildId }, [userId, userId]));
+      return await withTotal(page, { count }, () => database.read.listExemption.count({ where: lasting }));
+    },
+
+    /**
+     * Leave somebody alone; what the bot did to them here because of lists is taken back. An earlier exemption is replaced.
+     * @throws ZodError, ProblemError permission_denied, record_not_found for a guild that is not served
+     */
+    async add(call: Call, guildId: string, input: AddExemptionInput): Promise<ExemptionView> {
+      requireWrite(call, listsPolicy.exempt);
+      const { user_id: userId, reason, until } = AddExemptionInput.parse(input);
+      requireServed(servedGuilds, guildId);
+      return await database.write(call, async (tx) => {
+        const end = endOf(until, tx.now);
+        const fields = { reason, until: end, createdBy: tx.call.actor?.id ?? null, createdAt: tx.now };
+        const row = await tx.db.listExemption.upsert({
+          where: { guildId_userId: { guildId, userId } },
+          create: { guildId, userId, ...fields },
+          update: fields,
+        });
+        note(tx, row, "add");
+        return presentExemption(row);
+      });
+    },
+
+    /** End an exemption; answers it as it was. @throws ProblemError permission_denied, record_not_found */
+    async remove(call: Call, guildId: string, userId: string): Promise<ExemptionView> {
+      requireWrite(call, listsPolicy.exempt);
+      requireServed(servedGuilds, guildId);
+      return await database.write(call, async (tx) => {
+        const where = { guildId_userId: { guildId, userId } };
+        const row = await tx.db.listExemption.findUnique({ where });
+        if (row === null) throw recordNotFound();
+        await tx.db.listExemption.delete({ where });
+        note(tx, row, "remove");
+        return presentExemption(row);
+      });
+    },
+
+    /** End exemptions by their date. For the job that runs each minute; answers how many. */
+    async expireDue(call: Call): Promise<number> {
+      requirePermission(call, "system.act");
+      return await inBatches(sweptAtOnce, () => expireSome(call));
+    },
+  };
+}
+
+/** @throws ProblemError validation_failed for an end that has passed */
+function endOf(until: string | null, now: Date): Date | null {
+  if (until === null) return null;
+  const seconds = parseDuration(until);
+  const end = seconds === undefined ? new Date(until) : addSeconds(now, seconds);
+  if (end <= now) throw fieldError("/until", "invalid_value", "The exemption would have ended already.");
+  return end;
+}

@@ -1,0 +1,91 @@
+import { feature } from "../../compose.ts";
+import type { Core } from "../../core.ts";
+import type { AuditService } from "../audit/audit.service.ts";
+import type { EventsService } from "../events/events.service.ts";
+import type { MatchesService } from "../intelligence/matches/matches.service.ts";
+import type { LinkReach } from "../links/reach.ts";
+import type { AccessDirectory } from "../permissions/access/access.ts";
+import type { WorkflowsService } from "../workflows/requests/workflows.service.ts";
+import { createBreaker } from "./breaker.ts";
+import { createCarryOut } from "./carry-out.ts";
+import { createListChecks, type ListChecks } from "./checks.ts";
+import { createExemptionsService } from "./exemptions.service.ts";
+import { createHandListeners } from "./lists.listeners.ts";
+import { createLedger } from "./ledger.ts";
+import { listsRoutes } from "./lists.routes.ts";
+import { createOwnList, type ListSource } from "./own-list.ts";
+import { createPreviews, type Previews } from "./preview.ts";
+import { createProposals } from "./proposals.ts";
+import { createReconcile } from "./reconcile.ts";
+import { createRules, type Rules } from "./rules.ts";
+import { createStancesService } from "./stances.service.ts";
+import { createListWorker, type ListWorker } from "./worker.ts";
+
+/** Who is to be compared with the lists again: asked for by every feature that changes what lists say. */
+export const listChecks = feature({ create: () => ({ listChecks: createListChecks() }) });
+
+interface PreviewsNeeds extends Core {
+  access: AccessDirectory;
+  matches: MatchesService;
+  reach: LinkReach;
+}
+
+/** What lists say, what guilds want done about it, and what would follow. */
+export const listRules = feature({
+  create(deps: PreviewsNeeds) {
+    const ownList = createOwnList(deps);
+    const [sources, rules]: [ListSource[], Rules] = [[ownList], createRules(deps)];
+    const listPreviews = createPreviews({ ...deps, sources, ownList, rules, most: deps.config.actionBreaker });
+    return { listSources: sources, listRules: rules, listPreviews };
+  },
+  async load({ listRules: rules, listSources: sources }) {
+    await rules.load();
+    for (const source of sources) await source.load();
+  },
+});
+
+interface ListsNeeds extends Core {
+  listChecks: ListChecks;
+  listSources: readonly ListSource[];
+  listRules: Rules;
+  listPreviews: Previews;
+  access: AccessDirectory;
+  audit: AuditService;
+  events: Pick<EventsService, "emit" | "onEmit">;
+  workflows: WorkflowsService;
+}
+
+/** What guilds do about listed people. */
+export const lists = feature({
+  create(deps: ListsNeeds) {
+    const { config, database, listChecks: checks, listSources: sources, listRules: rules, listPreviews: previews } = deps;
+    const most = config.actionBreaker;
+    const ledger = createLedger(deps);
+    const work: { worker?: ListWorker } = {};
+    const breaker = createBreaker({ ...deps, ledger, most, wake: () => work.worker?.wake() });
+    const worker = createListWorker({
+      ...deps,
+      checks,
+      sources,
+      reconcile: createReconcile({ ...deps, sources, rules, breaker, ledger }),
+      carryOut: createCarryOut({ ...deps, ledger }),
+      proposals: createProposals({ ...deps, ledger }),
+    });
+    work.worker = worker;
+    // A match is a membership of a listed server that somebody has shared.
+    deps.events.onEmit((tx, { type, data }) => {
+      if ((type === "match.opened" || type === "match.closed") && typeof data["user_id"] === "string") checks.ask(tx, [data["user_id"]]);
+    });
+    const services = {
+      stances: createStancesService({ ...deps, rules, previews, checks, isList: (id) => sources.some((source) => source.id === id) }),
+      exemptions: createExemptionsService({ ...deps, checks }),
+      breaker,
+    };
+    return { lists: { ...services, worker, hands: createHandListeners({ database, ledger }) } };
+  },
+  routes: ({ lists }) => listsRoutes(lists),
+  listeners: ({ lists }) => lists.hands,
+  jobs: ({ lists }) => ({ lists: lists.exemptions.expireDue }),
+  start: ({ lists }) => lists.worker.start(),
+  stop: ({ lists }) => lists.worker.stop(),
+});

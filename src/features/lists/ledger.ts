@@ -1,0 +1,126 @@
+import type { Deps } from "../deps.ts";
+import type { Tx } from "../../database/database.ts";
+import type { ListAction, Prisma } from "../../generated/sqlite/client.ts";
+import { ProblemError } from "../../kernel/errors.ts";
+import { uuid7 } from "../../kernel/ids.ts";
+import type { Verdict } from "./verdict.ts";
+
+/**
+ * How an action stands. `held` waits for a confirmation; `pending` and `undoing` are the bot's to do; `settled` is one that people have
+ * decided about otherwise, which keeps it from being done again for the same record; the last four are over.
+ */
+export const actionStates = ["held", "pending", "done", "undoing", "undone", "failed", "settled", "ended"] as const;
+export type ActionState = (typeof actionStates)[number];
+
+export type ActionChanges = Prisma.ListActionUncheckedUpdateManyInput & { state?: ActionState };
+
+export type Ledger = ReturnType<typeof createLedger>;
+
+/** What stands of somebody in a guild. */
+export function standingKeyOf(guildId: string, userId: string, { key }: Pick<Verdict, "key">): string {
+  return `${guildId}:${userId}:${key}`;
+}
+
+/** Everything about one person waits for one another. */
+export async function lockPerson(tx: Tx, userId: string): Promise<void> {
+  await tx.lock(`list-person:${userId}`);
+}
+
+/** The rows of what guilds do about listed people, and their audit. */
+export function createLedger({ audit }: Deps<"audit">) {
+  function record(
+    tx: Tx,
+    row: ListAction,
+    state: string,
+    permission: "system.act" | "blacklist.create" | "blacklist.revoke",
+    why?: string,
+  ): void {
+    audit.record(tx, {
+      action: `list_action.${state}`,
+      target: { kind: "blacklist", id: row.recordId, reference: row.recordReference },
+      subjectUserId: row.userId,
+      guildId: row.guildId,
+      after: {
+        list: row.listId,
+        stance: row.stance,
+        ...(row.action !== null && { action: row.action }),
+        ...(why !== undefined && { why }),
+      },
+      permission,
+    });
+  }
+
+  return {
+    record,
+
+    /** A new action, as far as nothing with its key stands. */
+    async begin(tx: Tx, { guildId, userId, joinedAt, verdict, state, batchId = null }: NewAction): Promise<ListAction> {
+      const { listing, stance, action, roleId, seconds } = verdict;
+      const isDone = state === "done";
+      const row = await tx.db.listAction.create({
+        data: {
+          id: uuid7(tx.now.getTime()),
+          guildId,
+          userId,
+          listId: listing.listId,
+          recordId: listing.recordId,
+          recordReference: listing.reference,
+          stance,
+          action,
+          roleId,
+          seconds,
+          state,
+          standingKey: standingKeyOf(guildId, userId, verdict),
+          joinedAt: new Date(joinedAt),
+          batchId,
+          dueAt: state === "pending" ? tx.now : null,
+          allowedAt: state === "held" ? null : tx.now,
+          createdAt: tx.now,
+          updatedAt: tx.now,
+        },
+      });
+      record(tx, row, isDone ? "told" : state === "held" ? "held" : "begun", "system.act");
+      return row;
+    },
+
+    /** Change how an action stands, and audit it where it is another state. */
+    async change(
+      tx: Tx,
+      row: ListAction,
+      changes: ActionChanges,
+      { why, permission = "system.act" }: { why?: string; permission?: Parameters<typeof record>[3] } = {},
+    ): Promise<void> {
+      const where = { id: row.id, state: row.state, attempts: row.attempts };
+      const { count } = await tx.db.listAction.updateMany({ where, data: { ...changes, updatedAt: tx.now } });
+      // Somebody else was faster: whoever asked for this looks again.
+      if (count === 0) throw new ProblemError("storage_busy", { retryAfter: 1 });
+      if (changes.state !== undefined && changes.state !== row.state)
+        record(tx, { ...row, ...changes } as ListAction, changes.state, permission, why);
+    },
+  };
+}
+
+interface NewAction {
+  guildId: string;
+  userId: string;
+  joinedAt: number;
+  verdict: Verdict;
+  state: "held" | "pending" | "done";
+  batchId?: string | null;
+}
+
+/** Whether the bot can take an action back: nobody comes back from a kick by themselves. */
+export function isUndoable({ stance, action }: Pick<ListAction, "stance" | "action">): boolean {
+  return stance === "apply" && action !== "kick";
+}
+
+/** How an action stands once its ground is gone: what the bot did is taken back, what it may be doing at the moment, too. */
+export function endingOf(row: ListAction, now: Date): ActionChanges {
+  const state = row.state as ActionState;
+  const isBegun = state === "pending" && (row.attempts > 0 || row.mayBeDone);
+  if (isUndoable(row) && ((state === "done" && row.changed) || isBegun))
+    // What is under way is waited for: its lease stays.
+    return { state: "undoing", standingKey: null, attempts: 0, dueAt: isBegun && row.dueAt !== null && row.dueAt > now ? row.dueAt : now };
+  if (state === "undoing") return { standingKey: null };
+  return { state: "ended", standingKey: null, dueAt: null };
+}

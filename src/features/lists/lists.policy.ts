@@ -1,0 +1,56 @@
+import { recordNotFound } from "../../kernel/errors.ts";
+import type { ListExemption } from "../../generated/sqlite/client.ts";
+import { isoOrNull } from "../../kernel/fields.ts";
+import type { z } from "zod";
+import { StoredStance, type ExemptionView, type StanceView } from "./lists.schema.ts";
+
+/** Who may see and decide what guilds do about listed people. */
+export const listsPolicy = {
+  read: "blacklist.read",
+  manage: "system.settings.manage",
+  exempt: "blacklist.update",
+  confirm: "blacklist.create",
+  undo: "blacklist.revoke",
+} as const;
+
+/** A guild that is not of this community does not exist. @throws ProblemError record_not_found */
+export function requireServed(served: ReadonlySet<string>, guildId: string): void {
+  if (!served.has(guildId)) throw recordNotFound();
+}
+
+/** What is known of a guild; the first revision is that of no rules at all. */
+export type KnownStance = Omit<z.infer<typeof StoredStance>, "updated_at"> & { updated_at: string | null };
+
+export const noRules: KnownStance = { rules: [], revision: 1, updated_by: null, updated_at: null };
+
+const prefix = "stance:";
+
+/** Where the rules of a guild are kept among the settings. */
+export function stanceKey(guildId: string): string {
+  return `${prefix}${guildId}`;
+}
+
+export function guildOfKey(key: string): string {
+  return key.slice(prefix.length);
+}
+
+/** What is stored, as far as it can be read. */
+export function readStance(value: unknown): KnownStance {
+  const stored = StoredStance.safeParse(value);
+  return stored.success ? stored.data : noRules;
+}
+
+export function presentStance(guildId: string, { rules, revision, updated_by, updated_at }: KnownStance): StanceView {
+  return { guild_id: guildId, rules, revision, updated_by, updated_at };
+}
+
+export function presentExemption(row: ListExemption): ExemptionView {
+  return {
+    guild_id: row.guildId,
+    user_id: row.userId,
+    reason: row.reason,
+    until: isoOrNull(row.until),
+    created_by: row.createdBy,
+    created_at: row.createdAt.toISOString(),
+  };
+}

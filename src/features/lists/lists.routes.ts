@@ -1,0 +1,144 @@
+import { z } from "zod";
+import { listQuery, Snowflake } from "../../kernel/fields.ts";
+import { routesFor, type Route } from "../../operations/route.ts";
+import type { Breaker } from "./breaker.ts";
+import type { createExemptionsService } from "./exemptions.service.ts";
+import { listsPolicy } from "./lists.policy.ts";
+import { AddExemptionInput, ExemptionView, HeldActionsView, PutStanceInput, PutStanceQuery, StanceView } from "./lists.schema.ts";
+import type { createStancesService } from "./stances.service.ts";
+
+const { get, post, put, del } = routesFor("lists");
+const params = z.object({ guild_id: Snowflake });
+const personParams = z.object({ guild_id: Snowflake, user_id: Snowflake });
+const ListExemptionsQuery = z.strictObject(listQuery).meta({ id: "ListExemptionsQuery" });
+
+const guildId = "41771983423143937";
+const stanceExample = {
+  guild_id: guildId,
+  rules: [
+    { list: "own", category: "raid", stance: "apply", action: "ban", role_id: null, timeout_seconds: 2_419_200, min_severity: "high" },
+  ],
+  revision: 2,
+  updated_by: "80351110224678912",
+  updated_at: "2026-11-25T10:00:00.000Z",
+  preview: { guild_id: guildId, notify: 0, propose: 0, apply: 2, take_back: 0, waiting: 0 },
+} as const satisfies StanceView;
+const exemptionExample = {
+  guild_id: guildId,
+  user_id: "80351110224678912",
+  reason: "Apologised, and has helped since.",
+  until: null,
+  created_by: "80351110224678913",
+  created_at: "2026-11-25T10:00:00.000Z",
+} as const satisfies ExemptionView;
+const heldExample = {
+  guild_id: guildId,
+  state: "waiting",
+  acted: 20,
+  waiting: 1,
+  since: "2026-11-25T10:00:00.000Z",
+  people: [{ user_id: "80351110224678912", action: "ban", record: "BL-000123" }],
+} as const satisfies HeldActionsView;
+
+interface Services {
+  stances: ReturnType<typeof createStancesService>;
+  exemptions: ReturnType<typeof createExemptionsService>;
+  breaker: Breaker;
+}
+
+/** HTTP routes for what guilds do about listed people. */
+export function listsRoutes({ stances, exemptions, breaker }: Services): Route[] {
+  return [
+    get("/guilds/{guild_id}/stance", "getStance", {
+      summary: "See what a server does about listed people",
+      description: "A rule for each list and category. Categories without a rule notify.",
+      access: { permission: listsPolicy.read },
+      request: { params },
+      success: { status: 200, shape: "single", schema: StanceView, description: "The rules of the server", example: stanceExample },
+      refusals: ["record_not_found"],
+      handle: ({ call, params: { guild_id: id } }) => stances.get(call, id),
+    }),
+    put("/guilds/{guild_id}/stance", "putStance", {
+      summary: "Choose what a server does about listed people",
+      description:
+        "Send all rules. What follows for the members the server has now follows at once: `preview` says for how many, and `dry_run` says it beforehand. What the bot did under rules that are gone is taken back.",
+      access: { permission: listsPolicy.manage },
+      request: {
+        params,
+        query: PutStanceQuery,
+        body: PutStanceInput,
+        example: { rules: [{ category: "raid", stance: "apply", action: "ban", min_severity: "high" }] },
+      },
+      success: { status: 200, shape: "single", schema: StanceView, description: "The rules as they are now", example: stanceExample },
+      refusals: ["record_not_found", "precondition_failed", "unknown_parameter"],
+      handle: ({ call, params: { guild_id: id }, query, body, ifMatch }) => stances.put(call, id, query, body, ifMatch),
+    }),
+    get("/guilds/{guild_id}/exemptions", "listExemptions", {
+      summary: "List whom a server leaves alone",
+      description: "By account; exemptions that have ended are left out.",
+      access: { permission: listsPolicy.read },
+      request: { params, query: ListExemptionsQuery },
+      success: { status: 200, shape: "list", schema: ExemptionView, description: "A page of exemptions", example: exemptionExample },
+      refusals: ["record_not_found", "invalid_cursor", "unknown_parameter"],
+      handle: ({ call, params: { guild_id: id }, query }) => exemptions.list(call, id, query),
+    }),
+    post("/guilds/{guild_id}/exemptions", "addExemption", {
+      summary: "Leave a person alone in a server",
+      description: "Whatever lists say. What the bot did to them there because of lists is taken back. An earlier exemption is replaced.",
+      access: { permission: listsPolicy.exempt },
+      request: { params, body: AddExemptionInput, example: { user_id: "80351110224678912", reason: "Apologised, and has helped since." } },
+      success: { status: 201, shape: "single", schema: ExemptionView, description: "The exemption", example: exemptionExample },
+      refusals: ["record_not_found"],
+      handle: ({ call, params: { guild_id: id }, body }) => exemptions.add(call, id, body),
+    }),
+    del("/guilds/{guild_id}/exemptions/{user_id}", "removeExemption", {
+      summary: "End an exemption",
+      description: "What lists say about the person counts in the server again, at once.",
+      access: { permission: listsPolicy.exempt },
+      request: { params: personParams },
+      success: { status: 200, shape: "single", schema: ExemptionView, description: "The exemption as it was", example: exemptionExample },
+      refusals: ["record_not_found"],
+      handle: ({ call, params: { guild_id: id, user_id: userId } }) => exemptions.remove(call, id, userId),
+    }),
+    get("/guilds/{guild_id}/held-actions", "getHeldActions", {
+      summary: "See what waits for a confirmation",
+      description: "A server acts on `ACTION_BREAKER` listed people an hour by itself. What is more waits here.",
+      access: { permission: listsPolicy.read },
+      request: { params },
+      success: { status: 200, shape: "single", schema: HeldActionsView, description: "What waits", example: heldExample },
+      refusals: ["record_not_found"],
+      handle: ({ call, params: { guild_id: id } }) => breaker.held(call, id),
+    }),
+    post("/guilds/{guild_id}/held-actions/confirm", "confirmHeldActions", {
+      summary: "Have everything done that waits",
+      description: "The bot begins at once.",
+      access: { permission: listsPolicy.confirm },
+      request: { params },
+      success: {
+        status: 200,
+        shape: "single",
+        schema: HeldActionsView,
+        description: "What waits now",
+        example: { ...heldExample, state: "confirmed", waiting: 0, people: [] },
+      },
+      refusals: ["record_not_found", "invalid_transition"],
+      handle: ({ call, params: { guild_id: id } }) => breaker.confirm(call, id),
+    }),
+    post("/guilds/{guild_id}/held-actions/undo", "undoHeldActions", {
+      summary: "Take everything back that belongs together",
+      description:
+        "What waits is dropped, and what the bot has done with it, also after a confirmation within a day, is taken back. It is not done again for the same records; kicks cannot be undone.",
+      access: { permission: listsPolicy.undo },
+      request: { params },
+      success: {
+        status: 200,
+        shape: "single",
+        schema: HeldActionsView,
+        description: "What waits now",
+        example: { ...heldExample, state: "none", acted: 0, waiting: 0, since: null, people: [] },
+      },
+      refusals: ["record_not_found", "invalid_transition"],
+      handle: ({ call, params: { guild_id: id } }) => breaker.undo(call, id),
+    }),
+  ];
+}

@@ -1,0 +1,17 @@
+import type { Sentences } from "../../kernel/sentences.ts";
+
+/** The German of what is said about lists, by the English sentence. */
+export const listsSentences: Sentences = {
+  "A list and category have one rule.": "Eine Liste und Kategorie hat eine einzige Regel.",
+  "Name the role that is added.": "Nenne die Rolle, die vergeben wird.",
+  "A role goes with the action role alone.": "Eine Rolle gehört nur zur Maßnahme Rolle.",
+  "There is no such list.": "Diese Liste gibt es nicht.",
+  "The server has no such role that can be added.": "Der Server hat keine solche Rolle, die vergeben werden kann.",
+  "The exemption would have ended already.": "Die Ausnahme wäre schon vorbei.",
+  "They are staff.": "Die Person gehört zum Team.",
+  "The ban was lifted by hand.": "Der Bann wurde von Hand aufgehoben.",
+  "Somebody else's ban stands; it was left as it is.": "Der Bann stammt von jemand anderem; er blieb, wie er ist.",
+  "{recordReference} lists this person, and the rules of the server propose a punishment.":
+    "{recordReference} listet diese Person, und die Regeln des Servers schlagen eine Strafe vor.",
+  "Nothing waits here.": "Hier wartet nichts.",
+};

@@ -1,0 +1,90 @@
+import type { Deps } from "../deps.ts";
+import type { Tx } from "../../database/database.ts";
+import type { GuildState } from "../../discord/guild-state.ts";
+import type { Prisma } from "../../generated/sqlite/client.ts";
+import { requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
+import { fieldError, ProblemError } from "../../kernel/errors.ts";
+import type { ListChecks } from "./checks.ts";
+import { listsPolicy, noRules, presentStance, readStance, requireServed, stanceKey, type KnownStance } from "./lists.policy.ts";
+import { PutStanceInput, PutStanceQuery, type StanceRule, type StanceView } from "./lists.schema.ts";
+import type { Previews } from "./preview.ts";
+import type { Rules } from "./rules.ts";
+
+export interface StancesDeps extends Deps<"database" | "audit" | "servedGuilds"> {
+  rules: Rules;
+  previews: Previews;
+  checks: Pick<ListChecks, "askGuild">;
+  guildState: Pick<GuildState, "role">;
+  /** Whether there is such a list. */
+  isList: (id: string) => boolean;
+}
+
+/** What each guild does about listed people. */
+export function createStancesService({ database, audit, servedGuilds, rules, previews, checks, guildState, isList }: StancesDeps) {
+  /** @throws ProblemError validation_failed */
+  function requireKnown(guildId: string, wanted: readonly StanceRule[]): void {
+    for (const [index, { list, role_id: roleId }] of wanted.entries()) {
+      const at = `/rules/${index.toString()}`;
+      if (!isList(list)) throw fieldError(`${at}/list`, "unknown_reference", "There is no such list.");
+      if (roleId === null) continue;
+      // The role of everyone has the id of its guild.
+      if (roleId === guildId || guildState.role(guildId, roleId) === undefined)
+        throw fieldError(`${at}/role_id`, "unknown_reference", "The server has no such role that can be added.");
+    }
+  }
+
+  async function store(tx: Tx, guildId: string, before: KnownStance, wanted: StanceRule[]): Promise<KnownStance> {
+    const stored = {
+      rules: wanted,
+      revision: before.revision + 1,
+      updated_by: tx.call.actor?.id ?? null,
+      updated_at: tx.now.toISOString(),
+    };
+    const [key, value] = [stanceKey(guildId), stored satisfies Prisma.InputJsonObject];
+    await tx.db.setting.upsert({ where: { key }, create: { key, value }, update: { value } });
+    audit.record(tx, {
+      action: "stance.update",
+      target: { kind: "guild", id: guildId },
+      guildId,
+      before: { rules: before.rules },
+      after: { rules: wanted },
+      permission: listsPolicy.manage,
+    });
+    rules.set(tx, guildId, stored);
+    checks.askGuild(tx, guildId);
+    return stored;
+  }
+
+  return {
+    /** @throws ProblemError permission_denied, record_not_found for a guild that is not served */
+    async get(call: Call, guildId: string): Promise<StanceView> {
+      requirePermission(call, listsPolicy.read);
+      requireServed(servedGuilds, guildId);
+      return await Promise.resolve(presentStance(guildId, rules.known(guildId)));
+    },
+
+    /**
+     * Set all rules of a guild. What follows for its members follows at once; the same again changes nothing.
+     * @throws ZodError, ProblemError record_not_found for a guild that is not served, precondition_failed, validation_failed
+     */
+    async put(call: Call, guildId: string, query: PutStanceQuery, input: PutStanceInput, ifMatch?: number): Promise<StanceView> {
+      requireWrite(call, listsPolicy.manage);
+      const { dry_run: dryRun } = PutStanceQuery.parse(query);
+      const { rules: wanted } = PutStanceInput.parse(input);
+      requireServed(servedGuilds, guildId);
+      requireKnown(guildId, wanted);
+      const preview = await previews.ofRules(guildId, wanted);
+      if (dryRun === "true") return { ...presentStance(guildId, { ...rules.known(guildId), rules: wanted }), preview };
+      const stored = await database.write(call, async (tx) => {
+        await tx.lock("stances");
+        const row = await tx.db.setting.findUnique({ where: { key: stanceKey(guildId) } });
+        const before = row === null ? noRules : readStance(row.value);
+        if (ifMatch !== undefined && ifMatch !== before.revision)
+          throw new ProblemError("precondition_failed", { extra: { current_etag: `"v${before.revision.toString()}"` } });
+        if (JSON.stringify(before.rules) === JSON.stringify(wanted)) return before;
+        return await store(tx, guildId, before, wanted);
+      });
+      return { ...presentStance(guildId, stored), preview };
+    },
+  };
+}

@@ -1,0 +1,166 @@
+import type { CommandInput, Entry, OptionSpec, Reply } from "../../../commands/entry.ts";
+import { picked, textIn } from "../../../commands/input.ts";
+import { alertPresses, pressButton, rowOf } from "../../../commands/press.ts";
+import { readView } from "../../../commands/records.ts";
+import { enumLabel } from "../../../commands/show.ts";
+import type { Translate } from "../../../commands/texts.ts";
+import type { VerbInput } from "../../../commands/verbs.ts";
+import { escapeText } from "../../../discord/replies.ts";
+import type { Call } from "../../../kernel/call.ts";
+import { blacklistCategories, severities } from "../../../kernel/vocabulary.ts";
+import type { GuildPreview } from "../../../kernel/guild-preview.ts";
+import type { ExemptionView, HeldActionsView, StanceView } from "../../lists/lists.schema.ts";
+
+const command = "setup";
+const stances = ["ignore", "notify", "propose", "apply"] as const;
+const actions = ["role", "timeout", "kick", "ban"] as const;
+const categories = [...new Set(["any", ...blacklistCategories.user, ...blacklistCategories.server])];
+const person: OptionSpec = { name: "user", kind: "user", required: true };
+
+/** The server the command is given in. */
+function here(call: Call): { guild_id: string } {
+  return { guild_id: call.guildId ?? "" };
+}
+
+/** All rules of the server, with the one that is given in the place of that of its category. */
+function stanceInput(given: CommandInput, call: Call): VerbInput {
+  const known = JSON.parse(textIn(given, "known") ?? "null") as StanceView | null;
+  const rule = { list: "own", ...picked(given, "category", "stance", "action"), ...severityOf(given), ...roleOf(given) };
+  const others = (known?.rules ?? []).filter(({ list, category }) => list !== "own" || category !== textIn(given, "category"));
+  return { params: here(call), body: { rules: [...others, rule] }, ...(known !== null && { revision: known.revision }) };
+}
+
+function severityOf(given: CommandInput): object {
+  const severity = textIn(given, "severity");
+  return severity === undefined ? {} : { min_severity: severity };
+}
+
+function roleOf(given: CommandInput): object {
+  const role = textIn(given, "role");
+  return role === undefined ? {} : { role_id: role };
+}
+
+function previewText({ notify, propose, apply, take_back: takeBack, waiting }: GuildPreview, t: Translate): string {
+  const counts = t("setup lists preview", { notify, propose, apply, take_back: takeBack });
+  return waiting > 0 ? `${counts}\n${t("setup lists waiting", { waiting })}` : counts;
+}
+
+function ruleLine({ category, stance, action, role_id: role, min_severity: severity }: StanceView["rules"][number], t: Translate): string {
+  const what =
+    stance === "propose" || stance === "apply" ? `: ${action === null ? t("setup lists recommended") : enumLabel(action, t)}` : "";
+  const which = role === null ? "" : ` <@&${role}>`;
+  return `• **${enumLabel(category, t)}** ${enumLabel(stance, t)}${what}${which} · ${t("setup lists from", { severity: enumLabel(severity, t) })}`;
+}
+
+function stanceText({ rules, preview }: StanceView, t: Translate): string {
+  const lines = rules.length === 0 ? [t("setup lists no-rules")] : [...rules.map((rule) => ruleLine(rule, t)), t("setup lists others")];
+  return [...lines, ...(preview === undefined ? [] : [previewText(preview, t)])].join("\n");
+}
+
+function heldText({ state, acted, waiting, people }: HeldActionsView, t: Translate): string {
+  if (state === "none") return t("setup lists nothing-held");
+  const lines = people.slice(0, 10).map(({ user_id: id, action, record }) => `• <@${id}> ${enumLabel(action, t)} (${escapeText(record)})`);
+  return [t(`setup lists held-${state}`, { acted, waiting }), ...lines].join("\n");
+}
+
+/** What waits, with the buttons for it. */
+function heldReply(view: HeldActionsView, t: Translate): Reply {
+  const content = heldText(view, t);
+  if (view.state === "none") return { content };
+  const confirm = view.waiting === 0 ? [] : [pressButton(alertPresses.confirmHeld, {}, t("setup lists confirm-button"), "good")];
+  return { content, components: [rowOf(...confirm, pressButton(alertPresses.undoHeld, {}, t("setup lists undo-button"), "grave"))] };
+}
+
+const exemptionLine = ({ user_id: id, reason, until }: ExemptionView): string => {
+  const end = until === null ? "" : ` · <t:${Math.floor(Date.parse(until) / 1000).toString()}:d>`;
+  return `<@${id}>${end}: ${escapeText(reason)}`;
+};
+
+/** What a server does about listed people, and whom it leaves alone. */
+export const listEntries: readonly Entry[] = [
+  {
+    command,
+    path: "lists show",
+    operation: "getStance",
+    input: (_given, call) => ({ params: here(call) }),
+    show: (view: StanceView, { t }) => ({ content: stanceText(view, t) }),
+  },
+  {
+    command,
+    path: "lists set",
+    operation: "putStance",
+    options: [
+      { name: "category", kind: "text", required: true, choices: categories },
+      { name: "stance", kind: "text", required: true, choices: stances },
+      { name: "action", kind: "text", choices: actions },
+      { name: "role", kind: "role" },
+      { name: "severity", kind: "text", choices: severities },
+    ],
+    async locate(_given, call, verbs) {
+      verbs.require("putStance", call, here(call));
+      return { known: JSON.stringify(await readView<StanceView>(verbs, "getStance", call, { params: here(call) })) };
+    },
+    input: stanceInput,
+    async asks({ t, call, given }, verbs) {
+      const view = await readView<StanceView>(verbs, "putStance", call, { ...stanceInput(given, call), query: { dry_run: "true" } });
+      return `${t("setup lists ask")}\n${stanceText(view, t)}`;
+    },
+    show: (view: StanceView, { t }) => ({ content: stanceText(view, t) }),
+  },
+  {
+    command,
+    path: "lists exempt",
+    operation: "addExemption",
+    options: [person, { name: "reason", kind: "text", min: 3, max: 1000 }, { name: "until", kind: "text" }],
+    form: [{ name: "reason", kind: "paragraph", required: true, min: 3, max: 1000 }],
+    press: alertPresses.exempt,
+    input: (given, call) => ({ params: here(call), body: { user_id: textIn(given, "user"), ...picked(given, "reason", "until") } }),
+    show: (view: ExemptionView, { t }) => ({ content: t("setup lists exempted", { user: `<@${view.user_id}>` }) }),
+  },
+  {
+    command,
+    path: "lists unexempt",
+    operation: "removeExemption",
+    options: [person],
+    input: (given, call) => ({ params: { ...here(call), user_id: textIn(given, "user") ?? "" } }),
+    show: (view: ExemptionView, { t }) => ({ content: t("setup lists unexempted", { user: `<@${view.user_id}>` }) }),
+  },
+  {
+    command,
+    path: "lists exemptions",
+    operation: "listExemptions",
+    input: (_given, call) => ({ params: here(call) }),
+    line: exemptionLine,
+  },
+  {
+    command,
+    path: "lists held",
+    operation: "getHeldActions",
+    input: (_given, call) => ({ params: here(call) }),
+    show: (view: HeldActionsView, { t }) => heldReply(view, t),
+  },
+  {
+    command,
+    path: "lists confirm",
+    operation: "confirmHeldActions",
+    press: alertPresses.confirmHeld,
+    input: (_given, call) => ({ params: here(call) }),
+    async asks({ t, call }, verbs) {
+      const held = await readView<HeldActionsView>(verbs, "getHeldActions", call, { params: here(call) });
+      return held.waiting === 0 ? undefined : `${t("setup lists ask-confirm")}\n${heldText(held, t)}`;
+    },
+    show: (view: HeldActionsView, { t }) => heldReply(view, t),
+  },
+  {
+    command,
+    path: "lists undo",
+    operation: "undoHeldActions",
+    press: alertPresses.undoHeld,
+    input: (_given, call) => ({ params: here(call) }),
+    async asks({ t, call }, verbs) {
+      const held = await readView<HeldActionsView>(verbs, "getHeldActions", call, { params: here(call) });
+      return held.state === "none" ? undefined : `${t("setup lists ask-undo")}\n${heldText(held, t)}`;
+    },
+    show: (_view: HeldActionsView, { t }) => ({ content: t("setup lists undone") }),
+  },
+];

@@ -1,0 +1,51 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { expect } from "vitest";
+import type { GuildHandle, User } from "../../src/sandbox/index.ts";
+import { createWorld } from "../support/world.ts";
+
+const reason = "Led the raid of last night.";
+/** What each event is followed by, at the latest. */
+export const limitMs = 2000;
+
+/** Three servers of one community, of which staff say what each does about listed people. */
+export async function community(env: Record<string, string> = {}) {
+  const world = await createWorld({ furtherGuilds: ["Bay", "Cove"], env });
+  const [bay, cove] = world.furtherGuilds as [GuildHandle, GuildHandle];
+  const owner = await world.staff("owner");
+  const admin = await world.staff("admin");
+  return {
+    world,
+    harbour: world.guild,
+    bay,
+    cove,
+    owner,
+    admin,
+    async stance(guild: GuildHandle, ...rules: object[]) {
+      const answer = await world.put(`/guilds/${guild.id}/stance`, { rules }, { actor: owner });
+      expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+      return answer.body.data;
+    },
+    async list(user: Pick<User, "id">, more: object = {}): Promise<{ number: string; id: string }> {
+      const body = { kind: "user", subject_id: user.id, category: "raid", severity: "high", reason_public: reason, ...more };
+      const answer = await world.post("/blacklist", body, { actor: admin });
+      expect(answer.status, JSON.stringify(answer.body)).toBe(201);
+      return answer.body.data;
+    },
+    async revoke(number: string) {
+      const answer = await world.delete(`/blacklist/${number}`, { reason: "It was somebody else." }, { actor: admin });
+      expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+    },
+    rows: (user: Pick<User, "id">) => world.app.database.read.listAction.findMany({ where: { userId: user.id }, orderBy: { id: "asc" } }),
+  };
+}
+
+/** Waits until something is so; says how long it took, in milliseconds. */
+export async function within(isSo: () => boolean | Promise<boolean>, most = 10_000): Promise<number> {
+  for (const began = performance.now(); ; await pause(5)) {
+    const ms = performance.now() - began;
+    if (await isSo()) return ms;
+    if (ms > most) throw new Error(`not within ${most.toString()} ms`);
+  }
+}
+
+export const isBanned = (guild: GuildHandle, user: User) => guild.bans().some((ban) => ban.user.id === user.id);
