@@ -9,7 +9,7 @@ import type { createStancesService } from "./stances.service.ts";
 
 const { get, post, put, del } = routesFor("lists");
 const params = z.object({ guild_id: Snowflake });
-const personParams = z.object({ guild_id: Snowflake, user_id: Snowflake });
+const personParams = z.object({ guild_id: Snowflake, discord_user_id: Snowflake });
 const ListExemptionsQuery = z.strictObject(listQuery).meta({ id: "ListExemptionsQuery" });
 
 const guildId = "41771983423143937";
@@ -91,14 +91,14 @@ export function listsRoutes({ stances, exemptions, breaker }: Services): Route[]
       refusals: ["record_not_found"],
       handle: ({ call, params: { guild_id: id }, body }) => exemptions.add(call, id, body),
     }),
-    del("/guilds/{guild_id}/exemptions/{user_id}", "removeExemption", {
+    del("/guilds/{guild_id}/exemptions/{discord_user_id}", "removeExemption", {
       summary: "End an exemption",
       description: "What lists say about the person counts in the server again, at once.",
       access: { permission: listsPolicy.exempt },
       request: { params: personParams },
       success: { status: 200, shape: "single", schema: ExemptionView, description: "The exemption as it was", example: exemptionExample },
       refusals: ["record_not_found"],
-      handle: ({ call, params: { guild_id: id, user_id: userId } }) => exemptions.remove(call, id, userId),
+      handle: ({ call, params: { guild_id: id, discord_user_id: userId } }) => exemptions.remove(call, id, userId),
     }),
     get("/guilds/{guild_id}/held-actions", "getHeldActions", {
       summary: "See what waits for a confirmation",

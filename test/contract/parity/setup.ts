@@ -35,7 +35,24 @@ const places: readonly Case[] = [
       { review: channelsOf(scene)[0].id, alerts: channelsOf(scene)[1].id, board: null },
     ],
   },
+  { entry: "setup alerts show", http: () => ["GET", "/channels?limit=200"] },
+  {
+    entry: "setup alerts mute",
+    given: () => ({ kind: "match_opened" }),
+    http: (scene) => ["PUT", `/channels/${scene.world.guild.id}`, { ...asChosen(scene), muted_alerts: ["match_opened"] }],
+  },
+  {
+    entry: "setup alerts unmute",
+    given: () => ({ kind: "match_opened" }),
+    http: (scene) => ["PUT", `/channels/${scene.world.guild.id}`, asChosen(scene)],
+  },
 ];
+
+/** The channels as the case before left them. */
+function asChosen(scene: Scene): object {
+  const [review, alerts] = channelsOf(scene);
+  return { review: review.id, alerts: alerts.id, board: null };
+}
 
 const at = (scene: Scene, path: string): string => `/guilds/${scene.world.guild.id}/${path}`;
 const raids = { list: "own", category: "raid", stance: "apply", action: "kick", min_severity: "high" };

@@ -76,6 +76,10 @@ export async function staff(stage: Stage): Promise<void> {
   await say(olivia, "setup wizard");
   await say(olivia, "setup backup");
   await say(olivia, "setup channels", { review: guild.createChannel("reviews") });
+  await say(olivia, "setup alerts show");
+  await say(olivia, "setup channels", { alerts: guild.createChannel("alerts") });
+  await say(olivia, "setup alerts mute", { kind: "match_opened" });
+  await say(olivia, "setup alerts unmute", { kind: "match_opened" });
   await say(olivia, "setup lists show");
   await say(olivia, "setup lists set", { category: "raid", stance: "apply", action: "kick", severity: "high" }, { yes: true });
   await say(olivia, "setup lists set", { category: "raid", stance: "ignore" }, { yes: true });

@@ -122,7 +122,7 @@ export const listEntries: readonly Entry[] = [
     path: "lists unexempt",
     operation: "removeExemption",
     options: [person],
-    input: (given, call) => ({ params: { ...here(call), user_id: textIn(given, "user") ?? "" } }),
+    input: (given, call) => ({ params: { ...here(call), discord_user_id: textIn(given, "user") ?? "" } }),
     show: (view: ExemptionView, { t }) => ({ content: t("setup lists unexempted", { user: `<@${view.user_id}>` }) }),
   },
   {
