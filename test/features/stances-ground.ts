@@ -6,6 +6,7 @@ import { uuid7 } from "../../src/kernel/ids.ts";
 import { openOn } from "../faults/decision-kill.ts";
 
 const by = () => systemCall("cli", uuid7());
+let entries = 0;
 
 /** One guild of a Discord that is nothing but what bots and people did to its members. */
 export interface Hall {
@@ -35,6 +36,13 @@ export async function openLists(url: string, halls: readonly Hall[], secondsLate
     hall.members.delete(userId);
     presences.left(hall.id, userId);
   };
+
+  /** An entry of the guild's audit log, as it is read when a person did something. */
+  async function seen({ id: guildId }: Hall, userId: string, kind: "unban" | "timeout_lift"): Promise<void> {
+    const by = { actorId: "80351110224678912", reason: null, until: null, isOurs: false };
+    const entryId = (5_000_000_000_000_000_000n + BigInt((entries += 1))).toString();
+    await services.nativeRecords.write(guildId, [{ entryId, kind, guildId, userId, at: services.clock.now(), ...by }]);
+  }
 
   function perform(action: DiscordAction, mayBeDone: boolean): Performed {
     const hall = known.find(({ id }) => "guildId" in action && id === action.guildId);
@@ -103,7 +111,12 @@ export async function openLists(url: string, halls: readonly Hall[], secondsLate
     },
     leave,
     async unbanByHand(hall: Hall, userId: string): Promise<void> {
-      if (hall.bans.delete(userId)) await services.lists.hands[0]?.receive({ guild_id: hall.id, user: { id: userId } });
+      if (hall.bans.delete(userId)) await seen(hall, userId, "unban");
+    },
+    async liftTimeoutByHand(hall: Hall, userId: string): Promise<void> {
+      const member = hall.members.get(userId);
+      if (member !== undefined) member.timeout = 0;
+      await seen(hall, userId, "timeout_lift");
     },
     settle: () => services.lists.worker.catchUp(by()),
   };

@@ -30,7 +30,7 @@ const freshId = () => (4_000_000_000_000_000_000n + BigInt((count += 1))).toStri
 const actions = ["ban", "timeout", "role", "kick"] as const;
 type Action = (typeof actions)[number];
 type Step =
-  | { do: "join" | "leave" | "list" | "revoke" | "exempt" | "unexempt" | "ban" | "unban"; who: number }
+  | { do: "join" | "leave" | "list" | "revoke" | "exempt" | "unexempt" | "ban" | "unban" | "untimeout"; who: number }
   | { do: "rules"; action: Action | null };
 const step: fc.Arbitrary<Step> = fc.oneof(
   {
@@ -39,7 +39,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   {
     weight: 3,
-    arbitrary: fc.record({ do: fc.constantFrom("exempt" as const, "unexempt" as const, "ban" as const, "unban" as const), who: fc.nat(1) }),
+    arbitrary: fc.record({
+      do: fc.constantFrom("exempt" as const, "unexempt" as const, "ban" as const, "unban" as const, "untimeout" as const),
+      who: fc.nat(1),
+    }),
   },
   { weight: 2, arbitrary: fc.record({ do: fc.constant("rules" as const), action: fc.option(fc.constantFrom(...actions)) }) },
 );
@@ -51,8 +54,8 @@ interface Person {
   ban: "bot" | "hand" | null;
   /** What the bot did, and did not take back. */
   ours: Action | null;
-  /** The bot's ban that somebody has lifted. */
-  isSettled: boolean;
+  /** What the bot did and somebody has lifted. */
+  settled: Action | null;
   record: string | null;
   isExempt: boolean;
 }
@@ -60,12 +63,12 @@ interface Person {
 /** What the bot does now about somebody. */
 function follow(person: Person, action: Action | null): void {
   const wanted = person.record === null || person.isExempt ? null : action;
-  if (wanted !== "ban") person.isSettled = false;
+  if (wanted !== person.settled) person.settled = null;
   if (person.ours !== null && person.ours !== wanted) {
     if (person.ours === "ban" && person.ban === "bot") person.ban = null;
     person.ours = null;
   }
-  if (wanted === null || person.ours !== null || person.isSettled || !person.isPresent) return;
+  if (wanted === null || person.ours !== null || person.settled !== null || !person.isPresent) return;
   person.ours = wanted;
   if (wanted === "ban") person.ban = "bot";
   if (wanted === "ban" || wanted === "kick") person.isPresent = false;
@@ -75,7 +78,7 @@ async function play(opened: Opened, hall: Hall, steps: readonly Step[]): Promise
   const { services, by } = opened;
   opened.add(hall);
   const people = [0, 1].map((): Person => {
-    return { id: freshId(), isPresent: false, ban: null, ours: null, isSettled: false, record: null, isExempt: false };
+    return { id: freshId(), isPresent: false, ban: null, ours: null, settled: null, record: null, isExempt: false };
   });
   let action: Action | null = null;
   for (const one of steps) {
@@ -132,8 +135,11 @@ async function act(opened: Opened, hall: Hall, person: Person, what: Exclude<Ste
     Object.assign(person, { ban: "hand", isPresent: false });
   } else if (what === "unban" && person.ban !== null) {
     await opened.unbanByHand(hall, id);
-    if (person.ban === "bot") Object.assign(person, { ours: null, isSettled: true });
+    if (person.ban === "bot") Object.assign(person, { ours: null, settled: "ban" });
     person.ban = null;
+  } else if (what === "untimeout" && person.isPresent && person.ours === "timeout") {
+    await opened.liftTimeoutByHand(hall, id);
+    Object.assign(person, { ours: null, settled: "timeout" });
   }
 }
 

@@ -4,13 +4,14 @@ import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import type { MatchesService } from "../intelligence/matches/matches.service.ts";
 import type { LinkReach } from "../links/reach.ts";
+import type { NativeRecords } from "../native-actions/records.ts";
 import type { AccessDirectory } from "../permissions/access/access.ts";
 import type { WorkflowsService } from "../workflows/requests/workflows.service.ts";
 import { createBreaker } from "./breaker.ts";
+import { createEndedByHand } from "./by-hand.ts";
 import { createCarryOut } from "./carry-out.ts";
 import { createListChecks, type ListChecks } from "./checks.ts";
 import { createExemptionsService } from "./exemptions.service.ts";
-import { createHandListeners } from "./lists.listeners.ts";
 import { createLedger } from "./ledger.ts";
 import { listsRoutes } from "./lists.routes.ts";
 import { createOwnList, type ListSource } from "./own-list.ts";
@@ -53,12 +54,13 @@ interface ListsNeeds extends Core {
   audit: AuditService;
   events: Pick<EventsService, "emit" | "onEmit">;
   workflows: WorkflowsService;
+  nativeRecords: Pick<NativeRecords, "registerEnding">;
 }
 
 /** What guilds do about listed people. */
 export const lists = feature({
   create(deps: ListsNeeds) {
-    const { config, database, listChecks: checks, listSources: sources, listRules: rules, listPreviews: previews } = deps;
+    const { config, listChecks: checks, listSources: sources, listRules: rules, listPreviews: previews } = deps;
     const most = config.actionBreaker;
     const ledger = createLedger(deps);
     const work: { worker?: ListWorker } = {};
@@ -81,10 +83,10 @@ export const lists = feature({
       exemptions: createExemptionsService({ ...deps, checks }),
       breaker,
     };
-    return { lists: { ...services, worker, hands: createHandListeners({ database, ledger }) } };
+    deps.nativeRecords.registerEnding(createEndedByHand(ledger));
+    return { lists: { ...services, worker } };
   },
   routes: ({ lists }) => listsRoutes(lists),
-  listeners: ({ lists }) => lists.hands,
   jobs: ({ lists }) => ({ lists: lists.exemptions.expireDue }),
   start: ({ lists }) => lists.worker.start(),
   stop: ({ lists }) => lists.worker.stop(),
