@@ -3,7 +3,8 @@ import type { Tx } from "../../database/database.ts";
 import type { GuildState } from "../../discord/guild-state.ts";
 import type { Prisma } from "../../generated/sqlite/client.ts";
 import { requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
-import { fieldError, ProblemError } from "../../kernel/errors.ts";
+import { fieldError } from "../../kernel/errors.ts";
+import { requireRevision } from "../../kernel/revision.ts";
 import type { ListChecks } from "./checks.ts";
 import { listsPolicy, noRules, presentStance, readStance, requireServed, stanceKey, type KnownStance } from "./lists.policy.ts";
 import { PutStanceInput, PutStanceQuery, type StanceRule, type StanceView } from "./lists.schema.ts";
@@ -79,8 +80,7 @@ export function createStancesService({ database, audit, servedGuilds, rules, pre
         await tx.lock("stances");
         const row = await tx.db.setting.findUnique({ where: { key: stanceKey(guildId) } });
         const before = row === null ? noRules : readStance(row.value);
-        if (ifMatch !== undefined && ifMatch !== before.revision)
-          throw new ProblemError("precondition_failed", { extra: { current_etag: `"v${before.revision.toString()}"` } });
+        requireRevision(ifMatch, before.revision);
         if (JSON.stringify(before.rules) === JSON.stringify(wanted)) return before;
         return await store(tx, guildId, before, wanted);
       });
