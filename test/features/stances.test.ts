@@ -1,3 +1,5 @@
+import { systemCall } from "../../src/kernel/call.ts";
+import { uuid7 } from "../../src/kernel/ids.ts";
 import { expect, test } from "vitest";
 import { community, isBanned, limitMs, within } from "./stances-community.ts";
 
@@ -128,4 +130,28 @@ test("who joined while the service was away is met after its start, and of a str
   expect(await rows(user)).toHaveLength(2);
   const stranger = world.member();
   expect(world.app.listSources.map(({ mayList }) => [mayList(stranger.id), mayList(user.id)])).toEqual([[false, true]]);
+});
+
+test("what was done is known for three months after it is over, and what stands is known for as long as it stands", async () => {
+  const { world, bay, stance, list, revoke, rows } = await community();
+  await stance(bay, { category: "raid", stance: "apply", action: "ban" });
+  const [user, other] = [world.sandbox.createUser("over"), world.sandbox.createUser("standing")];
+  for (const one of [user, other]) bay.addMember(one);
+  const { number } = await list(user);
+  await list(other);
+  await within(() => isBanned(bay, user) && isBanned(bay, other));
+  await revoke(number);
+  await within(async () => (await rows(user)).every(({ state }) => state === "undone" || state === "ended"));
+  const age = (days: number) =>
+    world.app.database.write(systemCall("job", uuid7()), ({ db, now }) =>
+      db.listAction.updateMany({ data: { updatedAt: new Date(now.getTime() - days * 86_400_000) } }),
+    );
+  await age(89);
+  await world.app.runJobs();
+  expect(await rows(user)).not.toEqual([]);
+  await age(91);
+  await world.app.runJobs();
+  expect(await rows(user)).toEqual([]);
+  expect(await rows(other)).toMatchObject([{ state: "done", stance: "apply" }]);
+  expect(isBanned(bay, other)).toBe(true);
 });

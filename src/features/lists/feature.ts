@@ -12,7 +12,7 @@ import { createEndedByHand } from "./by-hand.ts";
 import { createCarryOut } from "./carry-out.ts";
 import { createListChecks, type ListChecks } from "./checks.ts";
 import { createExemptionsService } from "./exemptions.service.ts";
-import { createLedger } from "./ledger.ts";
+import { createLedger, createLedgerSweep } from "./ledger.ts";
 import { listsRoutes } from "./lists.routes.ts";
 import { createOwnList, type ListSource } from "./own-list.ts";
 import { createPreviews, type Previews } from "./preview.ts";
@@ -84,10 +84,10 @@ export const lists = feature({
       breaker,
     };
     deps.nativeRecords.registerEnding(createEndedByHand(ledger));
-    return { lists: { ...services, worker } };
+    return { lists: { ...services, worker, sweep: createLedgerSweep(deps) } };
   },
   routes: ({ lists }) => listsRoutes(lists),
-  jobs: ({ lists }) => ({ lists: lists.exemptions.expireDue }),
+  jobs: ({ lists }) => ({ exemptions: lists.exemptions.expireDue, listActions: lists.sweep }),
   start: ({ lists }) => lists.worker.start(),
   stop: ({ lists }) => lists.worker.stop(),
 });

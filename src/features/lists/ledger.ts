@@ -2,7 +2,9 @@ import type { Deps } from "../deps.ts";
 import type { Tx } from "../../database/database.ts";
 import type { ListAction, Prisma } from "../../generated/sqlite/client.ts";
 import { ProblemError } from "../../kernel/errors.ts";
+import { requirePermission, type Call } from "../../kernel/call.ts";
 import { uuid7 } from "../../kernel/ids.ts";
+import { inBatches } from "../../kernel/pause.ts";
 import type { Verdict } from "./verdict.ts";
 
 /**
@@ -97,6 +99,30 @@ export function createLedger({ audit }: Deps<"audit">) {
       if (changes.state !== undefined && changes.state !== row.state)
         record(tx, { ...row, ...changes } as ListAction, changes.state, permission, why);
     },
+  };
+}
+
+/** What is over is known for so long: in milliseconds. */
+const keptMs = 90 * 86_400_000;
+const sweptAtOnce = 500;
+
+/** Forgets actions that have been over for three months; the audit keeps that they were. Answers of how many. */
+export function createLedgerSweep({ database, clock }: Deps<"database" | "clock">) {
+  async function sweepSome(call: Call): Promise<number> {
+    const where = {
+      standingKey: null,
+      state: { in: ["ended", "undone", "failed"] },
+      updatedAt: { lt: new Date(clock.now().getTime() - keptMs) },
+    };
+    const rows = await database.read.listAction.findMany({ where, select: { id: true }, take: sweptAtOnce });
+    if (rows.length > 0)
+      await database.write(call, ({ db }) => db.listAction.deleteMany({ where: { ...where, id: { in: rows.map(({ id }) => id) } } }));
+    return rows.length;
+  }
+
+  return (call: Call): Promise<number> => {
+    requirePermission(call, "system.act");
+    return inBatches(sweptAtOnce, () => sweepSome(call));
   };
 }
 

@@ -9,7 +9,7 @@ export const listsSentences: Sentences = {
   "The server has no such role that can be added.": "Der Server hat keine solche Rolle, die vergeben werden kann.",
   "The exemption would have ended already.": "Die Ausnahme wäre schon vorbei.",
   "They are staff.": "Die Person gehört zum Team.",
-  "The ban was lifted by hand.": "Der Bann wurde von Hand aufgehoben.",
+  "It was ended by hand in Discord.": "Es wurde in Discord von Hand beendet.",
   "Somebody else's ban stands; it was left as it is.": "Der Bann stammt von jemand anderem; er blieb, wie er ist.",
   "{recordReference} lists this person, and the rules of the server propose a punishment.":
     "{recordReference} listet diese Person, und die Regeln des Servers schlagen eine Strafe vor.",

@@ -65,6 +65,9 @@ CREATE UNIQUE INDEX "list_actions_standing_key_key" ON "list_actions"("standing_
 CREATE INDEX "list_actions_user_id_guild_id_idx" ON "list_actions"("user_id", "guild_id");
 
 -- CreateIndex
+CREATE INDEX "list_actions_state_updated_at_idx" ON "list_actions"("state", "updated_at");
+
+-- CreateIndex
 CREATE INDEX "list_actions_state_due_at_id_idx" ON "list_actions"("state", "due_at", "id");
 
 -- CreateIndex
