@@ -48,7 +48,7 @@ type Rows = Record<string, unknown>[];
 const readings = new WeakMap<object, { mark: string; rows: Promise<Record<string, string[]>> }>();
 
 /**
- * Every row of every table, but for when a key was last used, and the entries that say that somebody was refused. They are read again
+ * Every row of every table, but for when a key was last used, what the service works off by itself, and the entries that say that somebody was refused. They are read again
  * only if something was committed since: most of what is asked about is refused, and commits nothing.
  */
 export async function everyRow({ app: { database } }: Pick<World, "app">): Promise<Record<string, string[]>> {
@@ -83,11 +83,13 @@ async function fileOf({ read }: Database): Promise<string | undefined> {
 
 async function readRows({ read }: Database): Promise<Record<string, string[]>> {
   const tables = await Promise.all(
-    Object.keys(Prisma.ModelName).map(async (model) => {
-      const key = (model.charAt(0).toLowerCase() + model.slice(1)) as "setting";
-      const rows = (await read[key].findMany()) as unknown as Rows;
-      return [model, rows.map(({ lastUsedAt: _, ...row }) => text(row)).toSorted()] as const;
-    }),
+    Object.keys(Prisma.ModelName)
+      .filter((model) => model !== "ListCheck")
+      .map(async (model) => {
+        const key = (model.charAt(0).toLowerCase() + model.slice(1)) as "setting";
+        const rows = (await read[key].findMany()) as unknown as Rows;
+        return [model, rows.map(({ lastUsedAt: _, ...row }) => text(row)).toSorted()] as const;
+      }),
   );
   return withoutDenied(Object.fromEntries(tables));
 }

@@ -16,7 +16,6 @@ const keptAlways: Record<string, string> = {
   BlacklistRecord: "moderation has to be able to explain its records",
   BlacklistVersion: "as the record",
   ListAction: "what servers did because of a record, which is taken back with it",
-  ListCheck: "an id alone, for the moment until it was compared",
   WorkflowRequest: "moderation has to be able to explain its decisions",
   WorkflowSubject: "as the request",
   Confirmation: "who asked for and who confirmed a redaction",
