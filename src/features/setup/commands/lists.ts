@@ -1,8 +1,8 @@
-import type { CommandInput, Entry, OptionSpec, Reply } from "../../../commands/entry.ts";
+import type { CommandInput, Entry, OptionSpec, Reply, Wording } from "../../../commands/entry.ts";
 import { picked, textIn } from "../../../commands/input.ts";
 import { alertPresses, pressButton, rowOf } from "../../../commands/press.ts";
 import { readView } from "../../../commands/records.ts";
-import { enumLabel } from "../../../commands/show.ts";
+import { enumLabel, momentOf } from "../../../commands/show.ts";
 import type { Translate } from "../../../commands/texts.ts";
 import type { VerbInput } from "../../../commands/verbs.ts";
 import { escapeText } from "../../../discord/replies.ts";
@@ -71,9 +71,9 @@ function heldReply(view: HeldActionsView, t: Translate): Reply {
   return { content, components: [rowOf(...confirm, pressButton(alertPresses.undoHeld, {}, t("setup lists undo-button"), "grave"))] };
 }
 
-const exemptionLine = ({ user_id: id, reason, until }: ExemptionView): string => {
-  const end = until === null ? "" : ` · <t:${Math.floor(Date.parse(until) / 1000).toString()}:d>`;
-  return `<@${id}>${end}: ${escapeText(reason)}`;
+const exemptionLine = ({ user_id: id, reason, until }: ExemptionView, { t }: Wording): string => {
+  const end = until === null ? t("setup lists for-good") : t("setup lists ends", { until: momentOf(until, "R") });
+  return `<@${id}> · ${end} · ${escapeText(reason)}`;
 };
 
 /** What a server does about listed people, and whom it leaves alone. */
