@@ -1,7 +1,9 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "vitest";
 import type { GuildHandle, User } from "../../src/sandbox/index.ts";
-import { createWorld } from "../support/world.ts";
+import { systemCall } from "../../src/kernel/call.ts";
+import { uuid7 } from "../../src/kernel/ids.ts";
+import { createWorld, type World } from "../support/world.ts";
 
 const reason = "Led the raid of last night.";
 /** What each event is followed by, at the latest. */
@@ -49,3 +51,14 @@ export async function within(isSo: () => boolean | Promise<boolean>, most = 10_0
 }
 
 export const isBanned = (guild: GuildHandle, user: User) => guild.bans().some((ban) => ban.user.id === user.id);
+
+/** Somebody's action waits for a confirmation, alone; the bot does nothing about it once it is confirmed. */
+export async function holdAction({ app, guild }: Pick<World, "app" | "guild">, userId: string): Promise<void> {
+  await app.database.write(systemCall("cli", uuid7()), async (tx) => {
+    await tx.db.listAction.deleteMany({});
+    const record = { listId: "own", recordId: uuid7(), recordReference: "BL-000999" };
+    const times = { joinedAt: tx.now, createdAt: tx.now, updatedAt: tx.now };
+    const waiting = { batchId: uuid7(), stance: "notify", action: "ban", state: "held" };
+    await tx.db.listAction.create({ data: { guildId: guild.id, userId, ...record, ...times, ...waiting } });
+  });
+}

@@ -1,5 +1,4 @@
-import { systemCall } from "../../../src/kernel/call.ts";
-import { uuid7 } from "../../../src/kernel/ids.ts";
+import { holdAction } from "../../features/stances-community.ts";
 import type { GuildHandle } from "../../../src/sandbox/index.ts";
 import type { World } from "../../support/world.ts";
 import { nowhere, type Case, type Scene } from "./scene.ts";
@@ -58,17 +57,7 @@ const at = (scene: Scene, path: string): string => `/guilds/${scene.world.guild.
 const raids = { list: "own", category: "raid", stance: "apply", action: "kick", min_severity: "high" };
 
 /** Something waits in the server that nobody acts on. */
-async function hold({ world, bob }: Scene): Promise<void> {
-  await world.app.database.write(systemCall("cli", uuid7()), async (tx) => {
-    await tx.db.listAction.deleteMany({});
-    const [guildId, userId, batchId] = [world.guild.id, bob.id, uuid7()];
-    const record = { listId: "own", recordId: nowhere, recordReference: "BL-000999" };
-    const times = { joinedAt: tx.now, createdAt: tx.now, updatedAt: tx.now };
-    await tx.db.listAction.create({
-      data: { guildId, userId, batchId, ...record, ...times, stance: "notify", action: "ban", state: "held" },
-    });
-  });
-}
+const hold = ({ world, bob }: Scene): Promise<void> => holdAction(world, bob.id);
 
 const lists: readonly Case[] = [
   { entry: "setup lists show", http: (scene) => ["GET", at(scene, "stance")] },
