@@ -91,12 +91,13 @@ export async function createStage(locale: "en-US" | "de", onEnd: (end: () => Pro
     wait: (count: number) => void (minutes += count),
     /** A command, and everything that is shown until it is done. */
     async say(who: User, words: string, options: Options = {}, more: More = {}): Promise<Shown> {
+      // What is left of the command before is done in its minute: by the bot, and the entries of what was refused, which are written later and together.
+      await world.app.deliveries.deliverDue(systemCall("job", uuid7()));
+      await world.app.lists.worker.catchUp(systemCall("job", uuid7()));
+      await world.app.audit.flushDenied();
       minutes += 1;
       for (const text of [...Object.values(options), ...Object.values(more.form ?? {})])
         if (typeof text === "string") quoted.add(text).add(text.replace(/\.$/, ""));
-      // What is left of the command before is done: by the bot, and the entries of what was refused, which are written later and together.
-      await world.app.deliveries.deliverDue(systemCall("job", uuid7()));
-      await world.app.audit.flushDenied();
       const given = Object.entries(options).map(
         ([name, value]) => `${name}:${typeof value === "object" ? `@${"username" in value ? value.username : value.name}` : String(value)}`,
       );
