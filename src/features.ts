@@ -11,6 +11,7 @@ import { channels } from "./features/channels/feature.ts";
 import { confirmations } from "./features/confirmations/feature.ts";
 import { events, eventStreams } from "./features/events/feature.ts";
 import { evidence } from "./features/evidence/feature.ts";
+import { followedEntries, follows } from "./features/follows/feature.ts";
 import { health } from "./features/health/feature.ts";
 import { helpCommands } from "./features/help/help.commands.ts";
 import { mostUsed } from "./features/help/tasks.ts";
@@ -55,7 +56,9 @@ export const features = compose<Core & Interfaces>()
   .with(evidence)
   .with(nativeActions)
   .with(listRules)
+  .with(followedEntries)
   .with(blacklist)
+  .with(follows)
   .with(callsigns)
   .with(requestRecords)
   .with(cases)

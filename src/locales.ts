@@ -13,6 +13,8 @@ import { casesTexts } from "./features/cases/cases.texts.ts";
 import { confirmationsSentences } from "./features/confirmations/confirmations.sentences.ts";
 import { confirmationsTexts } from "./features/confirmations/confirmations.texts.ts";
 import { evidenceSentences } from "./features/evidence/evidence.sentences.ts";
+import { followsSentences } from "./features/follows/follows.sentences.ts";
+import { followsTexts } from "./features/follows/follows.texts.ts";
 import { healthSentences } from "./features/health/health.sentences.ts";
 import { intelligenceSentences } from "./features/intelligence/intelligence.sentences.ts";
 import { helpTexts } from "./features/help/help.texts.ts";
@@ -64,6 +66,7 @@ export const en = {
   ...callsignsTexts.en,
   ...casesTexts.en,
   ...confirmationsTexts.en,
+  ...followsTexts.en,
   ...helpTexts.en,
   ...intelligenceTexts.en,
   ...linksTexts.en,
@@ -97,6 +100,7 @@ export const de = {
   ...callsignsTexts.de,
   ...casesTexts.de,
   ...confirmationsTexts.de,
+  ...followsTexts.de,
   ...helpTexts.de,
   ...intelligenceTexts.de,
   ...linksTexts.de,
@@ -125,6 +129,7 @@ export const deSentences: Sentences = {
   ...casesSentences,
   ...confirmationsSentences,
   ...evidenceSentences,
+  ...followsSentences,
   ...healthSentences,
   ...intelligenceSentences,
   ...keysSentences,

@@ -104,6 +104,8 @@ const withoutCases: Readonly<Record<string, "one" | "few" | "ended">> = {
   "/keys": "few",
   "/channels": "few",
   "/guilds/{guild_id}/exemptions": "few",
+  "/lists": "few",
+  "/lists/{id}/entries": "one",
   "/confirmations": "few",
   "/cases/templates": "few",
   "/workflows/policies": "few",

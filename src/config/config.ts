@@ -39,6 +39,8 @@ export interface Config {
     trustedProxies: string[];
     unsupportedStatus: 501 | 404;
   };
+  /** Private addresses and networks that lists of others may be read from, also by plain http. */
+  listsFrom: string[];
   operator: Operator;
   database: { url: string; synchronous: "full" | "normal" };
   dataDir: string;
@@ -139,6 +141,7 @@ function toConfig(env: Env): Config {
       trustedProxies: env.TRUSTED_PROXIES,
       unsupportedStatus: env.UNSUPPORTED_STATUS,
     },
+    listsFrom: env.LISTS_FROM,
     operator: { name: env.OPERATOR_NAME ?? null, contact: env.CONTACT_URL ?? null },
     database: unprintable(database, { ...database, url: withoutPassword(database.url) }),
     dataDir: env.DATA_DIR,

@@ -51,6 +51,7 @@ export const Env = z.object({
   PORT: wholeNumber(0, 65_535).default(8080),
   PUBLIC_URL: publicUrl.optional(),
   TRUSTED_PROXIES: addressList.default([]),
+  LISTS_FROM: addressList.default([]),
   SECRET_KEY: parsed(`must be 32 random bytes in base64, 44 characters; ${ownKeys}`, parseKey),
   ENCRYPTION_KEYS: parsed(`must be <id>:<32 random bytes in base64>, comma-separated with distinct ids; ${ownKeys}`, parseKeys),
   RATE_LIMITS: parsed(

@@ -22,6 +22,26 @@ export function createAddressRanges(ranges: readonly string[]): (address: string
   };
 }
 
+/** Networks of IPv4 that are not of the internet as a whole (RFC 6890 and those that followed it). */
+const special = createAddressRanges(
+  "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4".split(
+    " ",
+  ),
+);
+/** IPv6 that is given out to the internet, and what of it is not: Teredo and other protocols, documentation, 6to4, which holds IPv4. */
+const [global, specialInGlobal] = [
+  createAddressRanges(["2000::/3"]),
+  createAddressRanges(["2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"]),
+];
+
+/** Whether an IP address is one of the internet, and not of this machine, its network or a special use. */
+export function isPublicAddress(given: string): boolean {
+  const address = plainAddress(given);
+  const family = isIP(address);
+  if (family === 4) return !special(address);
+  return family === 6 && global(address) && !specialInGlobal(address);
+}
+
 /** An IPv4 address as a dual-stack socket tells it is the IPv4 address. */
 export function plainAddress(address: string): string {
   return address.startsWith("::ffff:") && address.includes(".") ? address.slice("::ffff:".length) : address;

@@ -77,6 +77,7 @@ export const sealedIn = {
   userServer: (userId: string, serverHash: string): string => `user_server:${userId}:${serverHash}:details`,
   /** Of texts of the form `v1`. */
   formerUserServer: (userId: string): string => `server:${userId}`,
+  listKey: (listId: string): string => `followed_list:${listId}:key`,
   privacyVerifier: (sessionId: string): string => `privacy_session:${sessionId}:verifier`,
 } as const;
 

@@ -64,6 +64,7 @@ test("the required variables alone give every default", () => {
     confirmInDiscord: [],
     secondPersonForDanger: false,
     leaveAccess: "keep",
+    listsFrom: [],
     switchedOff: new Set(),
     roster: { followsDiscord: true, auditHour: 3, inactiveDays: 30 },
     actionBreaker: 20,

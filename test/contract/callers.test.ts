@@ -45,6 +45,7 @@ beforeAll(async () => {
     website_id: request.body.id,
     code: "rate_limited",
     place: "1",
+    number: "BL-000001",
     match_id: "0199d2f4-5a6b-7c8d-9e0f-1a2b3c4d5e6f",
     link_id: "0199d2f4-5a6b-7c8d-9e0f-1a2b3c4d5e6f",
     comment_id: "0199d2f4-5a6b-7c8d-9e0f-1a2b3c4d5e6f",

@@ -77,6 +77,11 @@ beforeAll(async () => {
   places["guild_id"] = world.guild.id;
   for (const user_id of [freshId(), freshId()])
     await world.post(`/guilds/${world.guild.id}/exemptions`, { user_id, reason: "A friend of the house." }, { actor: owner });
+  const followed = ["Harbour Watch", "Quay Watch"].map((name) => world.post("/lists", { name, kind: "file" }, { actor: owner }));
+  const lists = (await Promise.all(followed)).map(({ body }) => body.data.id as string);
+  places["lists.id"] = lists[0] ?? "";
+  const listedThere = [freshId(), freshId()].map((subjectId) => ({ kind: "user", subject_id: subjectId }));
+  expect((await world.put(`/lists/${lists[0] ?? ""}/file`, { records: listedThere }, { actor: owner })).status).toBe(200);
   places["roster.id"] = (await createPersonnel(world, owner)).audit;
 });
 
@@ -169,6 +174,8 @@ const lists: [path: string, filter: string, total: number][] = [
   ["/keys", "", 2],
   ["/channels", "", 2],
   ["/guilds/{guild_id}/exemptions", "", 2],
+  ["/lists", "", 2],
+  ["/lists/{id}/entries", "", 2],
   ["/confirmations", "", 2],
   ["/permissions/catalog", "", catalog.length],
   ["/permissions/roles", "", roles],

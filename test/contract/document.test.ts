@@ -181,6 +181,8 @@ test("every route, asked as it should be and by all who should not, answers only
     return (await database.write(systemCall("job", uuid7()), (tx) => draftRecords.suggestInTx(tx, suggestion)))?.id ?? "";
   };
   const personnel = await createPersonnel(world, owner);
+  const file = (await world.post("/lists", { name: "A file", kind: "file" }, { actor: owner })).body.data.id;
+  await world.put(`/lists/${file}/file`, { records: [{ kind: "user", subject_id: freshId(), number: "N1" }] }, { actor: owner });
   /** What `{id}` stands for; the longest beginning of a path that fits counts. */
   world.guild.timeout(person, 60, { by: owner });
   await settled(world);
@@ -201,6 +203,10 @@ test("every route, asked as it should be and by all who should not, answers only
     "/roster": personnel.entry,
     "/roster/audits": personnel.audit,
     "/callsigns/repair": personnel.repair,
+    "/lists": file,
+    "/lists/{id}/refresh": (
+      await world.post("/lists", { name: "An address", kind: "file", address: "https://127.0.0.1" }, { actor: owner })
+    ).body.data.id,
     "/servers": (await world.post("/servers", { id: freshId() }, { actor: owner })).body.data.id,
     "/confirmations": await hold("staff.suspend"),
     "/confirmations/{id}/decline": await hold("blacklist.create"),
@@ -215,6 +221,7 @@ test("every route, asked as it should be and by all who should not, answers only
     website_id: request.body.id,
     position: "0",
     place: "1",
+    number: "N1",
     callsign: personnel.callsigns[0] ?? "",
     link_id: linked.body.data.id,
     note_id: caseNote.body.data.id,
@@ -224,6 +231,7 @@ test("every route, asked as it should be and by all who should not, answers only
   };
   const none = {
     place: "99",
+    number: "none",
     callsign: "none",
     link_id: "none",
     note_id: "none",

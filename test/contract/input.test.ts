@@ -10,7 +10,14 @@ import { authorize, everyRow, shareWorld } from "./world.ts";
 
 const shared = shareWorld();
 let owner: User;
-const places: Record<string, string> = { place: "1", key: "moderator", role_key: "moderator", type: "punishment", callsign: "M-001" };
+const places: Record<string, string> = {
+  place: "1",
+  key: "moderator",
+  role_key: "moderator",
+  type: "punishment",
+  callsign: "M-001",
+  number: "BL-000001",
+};
 const place = (path: string): string => path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => places[placeOf(path, name)] ?? "");
 /** `id` stands for another thing in some places. */
 const placeOf = (path: string, name: string): string =>

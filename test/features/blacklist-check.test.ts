@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { statementsOf } from "../support/statements.ts";
 import { describe, expect, test } from "vitest";
 import { createCheck } from "../../src/features/blacklist/check.ts";
+import { createFollowedEntries } from "../../src/features/follows/entries.ts";
 import { createLinkReach } from "../../src/features/links/reach.ts";
 import { createServerFacts } from "../../src/features/servers/facts.ts";
 import { systemCall } from "../../src/kernel/call.ts";
@@ -155,7 +156,7 @@ test("the reach of one account goes over a probable link to everybody of the per
 test("500 users and 500 servers are looked up in a number of statements that does not grow with them", async () => {
   const ground = await createGround();
   const deps = { database: ground.database, reach: createLinkReach(), facts: createServerFacts(), clock: systemClock };
-  const check = createCheck({ ...deps, serversKey: Buffer.alloc(32, 1) });
+  const check = createCheck({ ...deps, serversKey: Buffer.alloc(32, 1), followedEntries: createFollowedEntries(deps) });
   const call = systemCall("job", uuid7());
   const ids = Array.from({ length: 500 }, () => freshId());
   const asking = async (input: object): Promise<number> => {

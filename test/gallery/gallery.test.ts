@@ -6,6 +6,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { commandTable } from "../../src/features.ts";
 import { commandLine, messages, pages } from "./areas/elsewhere.ts";
 import { moderation } from "./areas/moderation.ts";
+import { follows } from "./areas/follows.ts";
 import { staff } from "./areas/people.ts";
 import { records } from "./areas/records.ts";
 import { work } from "./areas/work.ts";
@@ -37,6 +38,7 @@ describe.each(languages)("the gallery (%s)", (language: Reading["language"], loc
     await records(stage);
     await work(stage);
     await moderation(stage);
+    await follows(stage);
     await messages(stage);
     await pages(stage, language);
     if (language === "en") await commandLine(stage);

@@ -46,6 +46,8 @@ const de: Titles = {
   "permission blacklist.purge": "Einträge endgültig löschen",
   "permission blacklist.import": "Einträge einlesen",
   "permission blacklist.export": "Einträge ausgeben",
+  "permission lists.read": "Listen anderer ansehen",
+  "permission lists.manage": "Listen anderer verwalten",
   "permission cases.read": "Fälle lesen",
   "permission cases.read_all": "Alle Fälle lesen",
   "permission cases.confidential": "Vertrauliche Fälle lesen",

@@ -73,6 +73,13 @@ export const sealedColumns: readonly SealedColumn[] = [
       (await db.authorizationSession.updateMany({ where: { id, verifier: sealed }, data: { verifier } })).count,
   },
   {
+    name: "followed_lists.key",
+    ...keyedBy(sealedIn.listKey),
+    find: async (db, query) => (await db.followedList.findMany(next("id", "key", query))).map(({ id, key }) => textOf(id, key)),
+    replace: async (db, { key: [id], sealed }, key) =>
+      (await db.followedList.updateMany({ where: { id, key: sealed }, data: { key } })).count,
+  },
+  {
     name: "privacy_sessions.verifier",
     ...keyedBy(sealedIn.privacyVerifier),
     find: async (db, query) =>

@@ -216,10 +216,27 @@ const CheckedRelation = z
   .object({ server_id: Snowflake, how: z.enum(["alias", "merged"]), records: z.array(CheckedRecord) })
   .meta({ id: "CheckedRelation", description: "A further id of the server, or a server it was merged with, with its records" });
 
+/** A list that lists somebody, as answers about that person tell it. */
+export const ListedByView = z
+  .object({
+    list_id: z.string(),
+    list: z.string().meta({ description: "What the list is called here" }),
+    trust: z.int(),
+    number: z.string().meta({ description: "At its origin", example: "BL-000123" }),
+    category: z.string(),
+    severity: z.enum(severities),
+  })
+  .meta({ id: "ListedBy", description: "What a followed list says of the subject" });
+export type ListedByView = z.infer<typeof ListedByView>;
+
 const checked = {
   id: Snowflake,
   listed: z.boolean().meta({ description: "Whether a record about this very id is in force" }),
   records: z.array(CheckedRecord),
+  listed_by: z
+    .array(ListedByView)
+    .optional()
+    .meta({ description: "What followed lists say of this very id; for holders of lists.read, where lists are followed" }),
 };
 const CheckedUser = z
   .object({
@@ -236,7 +253,13 @@ const CheckedServer = z
     related: z.array(CheckedRelation).optional().meta({ description: "Listed ids of the same server; for holders of servers.read" }),
   })
   .meta({ id: "CheckedServer" });
-export const BlacklistCheck = z.object({ users: z.array(CheckedUser), servers: z.array(CheckedServer) }).meta({ id: "BlacklistCheck" });
+export const BlacklistCheck = z
+  .object({
+    followed_lists: z.int().optional().meta({ description: "How many lists are followed; for holders of lists.read, where any are" }),
+    users: z.array(CheckedUser),
+    servers: z.array(CheckedServer),
+  })
+  .meta({ id: "BlacklistCheck" });
 export type BlacklistCheck = z.infer<typeof BlacklistCheck>;
 
 /** What the feed says of a change. */

@@ -58,12 +58,16 @@ export function createBlacklistService(parts: BlacklistDeps) {
   }
 
   return {
-    /** List a subject directly. @throws ProblemError duplicate_active_record, hierarchy_violation */
-    async create(call: Call, input: CreateBlacklistInput): Promise<BlacklistView> {
+    /**
+     * List a subject directly.
+     * @param from what it was taken over from, where it was
+     * @throws ProblemError duplicate_active_record, hierarchy_violation
+     */
+    async create(call: Call, input: CreateBlacklistInput, from?: { originReference: string }): Promise<BlacklistView> {
       requireWrite(call, "blacklist.create");
       const parsed = CreateBlacklistInput.parse(input);
       const view = await database.write(call, async (tx) => {
-        const draft = draftOf(parsed, call, tx.now);
+        const draft = { ...draftOf(parsed, call, tx.now), ...from };
         requireOutranks(call, access, draft);
         const { row } = await records.create(tx, draft, { action: "blacklist.create", permission: "blacklist.create" });
         return await presentIn(tx, row);

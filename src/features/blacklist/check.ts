@@ -4,6 +4,7 @@ import { groupBy } from "../../kernel/group.ts";
 import type { BlacklistRecord } from "../../generated/sqlite/client.ts";
 import { can, requirePermission, type Call } from "../../kernel/call.ts";
 import { keyedHash } from "../../kernel/secrets.ts";
+import type { FollowedEntries } from "../follows/entries.ts";
 import type { LinkedAccount, LinkReach } from "../links/reach.ts";
 import type { ServerFacts } from "../servers/facts.ts";
 import { checkedFor, numbersFor, presentRecord, statusAt } from "./blacklist.policy.ts";
@@ -13,6 +14,7 @@ export interface CheckDeps extends Deps<"database" | "clock"> {
   reach: Pick<LinkReach, "reachOfAll">;
   facts: Pick<ServerFacts, "relatedTo">;
   serversKey: Buffer;
+  followedEntries: Pick<FollowedEntries, "count" | "listed">;
 }
 
 /** Ids of one statement, of which SQLite is given at most 999 values. */
@@ -30,7 +32,7 @@ interface Found {
 }
 
 /** @returns looks many subjects up at once; the answer keeps the order of the question */
-export function createCheck({ database, reach, facts, clock, serversKey }: CheckDeps) {
+export function createCheck({ database, reach, facts, clock, serversKey, followedEntries }: CheckDeps) {
   async function findFor(call: Call, userIds: readonly string[], serverIds: readonly string[]): Promise<Found> {
     const now = clock.now();
     const rows: BlacklistRecord[] = [];
@@ -69,11 +71,18 @@ export function createCheck({ database, reach, facts, clock, serversKey }: Check
     const servers = [...(related?.values() ?? [])].flat().map(({ serverId }) => serverId);
     const found = await findFor(call, [...new Set([...userIds, ...accounts])], [...new Set([...serverIds, ...servers])]);
 
-    const itself = (kind: string, id: string) => {
+    const byOthers = can(call, "lists.read") && followedEntries.count() > 0;
+    const listedBy = byOthers && {
+      user: await followedEntries.listed("user", userIds),
+      server: await followedEntries.listed("server", serverIds),
+    };
+
+    const itself = (kind: "user" | "server", id: string) => {
       const records = found.show(found.of(kind, id));
-      return { id, listed: records.length > 0, records };
+      return { id, listed: records.length > 0, records, ...(listedBy !== false && { listed_by: listedBy[kind].get(id) ?? [] }) };
     };
     return {
+      ...(byOthers && { followed_lists: followedEntries.count() }),
       users: userIds.map((id) => ({
         ...itself("user", id),
         ...(linked !== undefined && { linked: linkedWith(linked.get(id) ?? [], found) }),

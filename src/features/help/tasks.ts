@@ -44,7 +44,7 @@ export const groups = {
   review: ["review", "confirm"],
   request: ["request"],
   moderate: ["warn", "note", "timeout", "kick", "ban", "untimeout", "unban", "history"],
-  blacklist: ["blacklist"],
+  blacklist: ["blacklist", "follows"],
   case: ["case"],
   people: ["intel", "alts"],
   roster: ["roster"],

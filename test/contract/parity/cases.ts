@@ -6,6 +6,7 @@ import { callsigns } from "./callsign.ts";
 import { caseCases } from "./case-parts.ts";
 import { confirmations } from "./confirm.ts";
 import { intel } from "./intel.ts";
+import { follows } from "./follows.ts";
 import { permissions } from "./permission.ts";
 import { authors, drafts } from "./request-authors.ts";
 import { direct } from "./direct.ts";
@@ -22,6 +23,7 @@ import { staffroles } from "./staffrole.ts";
 export const cases: Readonly<Record<string, readonly Case[]>> = {
   "callsigns, the roster and the audit": [...callsigns, ...roster, ...audit],
   "the blacklist": blacklist,
+  "lists of others": follows,
   "evidence of the blacklist": blacklistEvidence,
   "linked accounts": alts,
   cases: caseCases,

@@ -1,6 +1,6 @@
 import type { VerbInput, Verbs } from "../../../commands/verbs.ts";
 import type { BlacklistImport } from "../import/import.schema.ts";
-import type { BlacklistCheck, BlacklistView, CheckedRecord } from "../blacklist.schema.ts";
+import type { BlacklistCheck, BlacklistView, CheckedRecord, ListedByView } from "../blacklist.schema.ts";
 import { escapeText } from "../../../discord/replies.ts";
 import { sentenceText } from "../../../discord/sentence.ts";
 import type { Reply, Wording, CommandInput, Question } from "../../../commands/entry.ts";
@@ -89,7 +89,7 @@ function factsOf(records: readonly CheckedRecord[], t: Translate): string {
 }
 
 /** An id alone does not tell whether it is a user's or a server's, so both answers become one line. */
-export function checkReply({ users, servers }: BlacklistCheck, { t }: Wording): Reply {
+export function checkReply({ users, servers, followed_lists: followed }: BlacklistCheck, { t }: Wording): Reply {
   const lines = users.flatMap((user, index) => {
     const server = servers[index];
     const records = [...user.records, ...(server?.records ?? [])];
@@ -99,10 +99,21 @@ export function checkReply({ users, servers }: BlacklistCheck, { t }: Wording): 
       ...(user.linked ?? []).map(({ user_id: other, confidence, records: of }) => ({ about: `<@${other}>`, how: confidence, of })),
       ...(server?.related ?? []).map(({ server_id: other, how, records: of }) => ({ about: idText(other), how, of })),
     ];
-    return [own, ...near.map(({ about, how, of }) => `↳ ${about} (${enumLabel(how, t)}): ${factsOf(of, t)}`)];
+    const byOthers = [...(user.listed_by ?? []), ...(server?.listed_by ?? [])];
+    const others = followed === undefined || byOthers.length === 0 ? [] : [othersLine(byOthers, followed, t)];
+    return [own, ...others, ...near.map(({ about, how, of }) => `↳ ${about} (${enumLabel(how, t)}): ${factsOf(of, t)}`)];
   });
   const text = lines.join("\n");
   return text.length <= maxWords ? { content: text } : { content: "", embeds: [{ description: text }] };
+}
+
+/** By how many followed lists somebody is named, and what each says. */
+function othersLine(found: readonly ListedByView[], followed: number, t: Translate): string {
+  const count = new Set(found.map(({ list_id: id }) => id)).size;
+  const said = found.map(({ list, number, category, severity }) =>
+    [escapeText(list), escapeText(number), enumLabel(severity, t), enumLabel(category, t)].join(" · "),
+  );
+  return `↳ ${t("follows by", { count, all: followed })}: ${said.join("; ")}`;
 }
 
 /** A wrong field of a line, by the column of the file. */

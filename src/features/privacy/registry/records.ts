@@ -102,6 +102,22 @@ export const recordColumns = {
     columns: { word: service },
   },
   BlacklistChange: { columns: { what: "code", kind: "code", category: "code" } },
+  FollowedList: {
+    columns: {
+      name: "other",
+      kind: "code",
+      address: "other",
+      key: "sealed",
+      categories: "code",
+      state: "code",
+      problem: "sentence",
+      cursor: "other",
+      taken: "id",
+    },
+  },
+  FollowedEntry: {
+    columns: { number: "id", kind: "code", subject: "id", category: "code", severity: "code", recommendedAction: "code" },
+  },
   Case: {
     about: aboutCase,
     columns: {

@@ -1,0 +1,146 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Deps } from "../deps.ts";
+import { insertRows } from "../../database/insert.ts";
+import type { Tx } from "../../database/database.ts";
+import type { FollowedEntry, FollowedList } from "../../generated/sqlite/client.ts";
+import { severities } from "../../kernel/vocabulary.ts";
+import { isInForce, isKept } from "./follows.policy.ts";
+import type { ListedByView } from "../blacklist/blacklist.schema.ts";
+
+/** The accounts of whom a list says something else from now on. */
+export interface EntriesChanged {
+  listId: string;
+  userIds: readonly string[];
+}
+
+type ListName = Pick<FollowedList, "name" | "trust">;
+
+export type FollowedEntries = ReturnType<typeof createFollowedEntries>;
+
+/** Values of one statement, of which SQLite is given at most 999. */
+const idsAtOnce = 900;
+const empty = {
+  kind: null,
+  subject: null,
+  category: null,
+  severity: null,
+  recommendedAction: null,
+  startsAt: null,
+  expiresAt: null,
+} as const;
+
+/** What followed lists say of people and servers: the only writer of entries. */
+export function createFollowedEntries({ database, clock }: Deps<"database" | "clock">) {
+  /** By id. Which lists there are is asked with every check, and changes by hand alone. */
+  let lists: ReadonlyMap<string, ListName> = new Map();
+  const hearers: ((tx: Tx, change: EntriesChanged) => void)[] = [];
+
+  async function load(): Promise<void> {
+    const rows = await database.read.followedList.findMany({ select: { id: true, name: true, trust: true } });
+    lists = new Map(rows.map(({ id, name, trust }) => [id, { name, trust }]));
+  }
+
+  /** One list can say two things of an account: in two scopes. */
+  function tell(tx: Tx, listId: string, before: readonly FollowedEntry[], after: readonly FollowedEntry[]): void {
+    const said = (rows: readonly FollowedEntry[]) =>
+      new Set(rows.flatMap((row) => (row.kind === "user" ? [JSON.stringify([row.subject, row.originId, saidBy(row)])] : [])));
+    const [was, is] = [said(before), said(after)];
+    const differing = [...was].filter((one) => !is.has(one)).concat([...is].filter((one) => !was.has(one)));
+    const userIds = [...new Set(differing.map((text) => (JSON.parse(text) as [string])[0]))];
+    if (userIds.length > 0) for (const hear of hearers) hear(tx, { listId, userIds });
+  }
+
+  return {
+    load,
+    /** How many lists are followed. No I/O. */
+    count: (): number => lists.size,
+
+    /**
+     * Hear, in the transaction, of whose entries a list has started, changed or ended. What starts or ends by its own time alone is not told:
+     * the origin tells of it within a minute.
+     */
+    onChange: (hear: (tx: Tx, change: EntriesChanged) => void): void => void hearers.push(hear),
+
+    /** Of a list that is followed from now on, or is called or trusted otherwise; null: it is followed no more. */
+    noteList: (tx: Tx, id: string, list: ListName | null): void =>
+      tx.afterCommit(() => {
+        const others = [...lists].filter(([known]) => known !== id);
+        lists = new Map(list === null ? others : [...others, [id, list]]);
+      }),
+
+    /** What followed lists say of some accounts now; who is on none is left out. One query, and none where no list is followed. */
+    listedBy: (userIds: readonly string[]): Promise<Map<string, ListedByView[]>> => listed("user", userIds),
+    listed,
+
+    /** The entries of a list by their ids at the origin. */
+    async known(tx: Pick<Tx, "db">, listId: string, originIds: readonly string[]): Promise<Map<string, FollowedEntry>> {
+      const found = new Map<string, FollowedEntry>();
+      for (let from = 0; from < originIds.length; from += idsAtOnce) {
+        const originId = { in: originIds.slice(from, from + idsAtOnce) };
+        for (const row of await tx.db.followedEntry.findMany({ where: { listId, originId } })) found.set(row.originId, row);
+      }
+      return found;
+    },
+
+    /** Put entries in the place of those of the same ids. @param gone ids of which nothing is kept any more */
+    async put(
+      tx: Tx,
+      listId: string,
+      { before, rows, gone }: { before: readonly FollowedEntry[]; rows: readonly FollowedEntry[]; gone: readonly string[] },
+    ): Promise<void> {
+      const ids = [...gone, ...rows.map(({ originId }) => originId)];
+      for (let from = 0; from < ids.length; from += idsAtOnce)
+        await tx.db.followedEntry.deleteMany({ where: { listId, originId: { in: ids.slice(from, from + idsAtOnce) } } });
+      await insertRows(tx, "FollowedEntry", rows);
+      tell(tx, listId, before, rows);
+    },
+
+    /** Forget everything a list has said. */
+    async forgetAll(tx: Tx, listId: string): Promise<void> {
+      const before = await tx.db.followedEntry.findMany({ where: { listId, kind: { not: null } } });
+      await tx.db.followedEntry.deleteMany({ where: { listId } });
+      tell(tx, listId, before, []);
+    },
+  };
+
+  async function listed(kind: "user" | "server", ids: readonly string[]): Promise<Map<string, ListedByView[]>> {
+    const found = new Map<string, ListedByView[]>();
+    if (lists.size === 0 || ids.length === 0) return found;
+    const now = clock.now();
+    const rows: FollowedEntry[] = [];
+    for (let from = 0; from < ids.length; from += idsAtOnce)
+      rows.push(...(await database.read.followedEntry.findMany({ where: { kind, subject: { in: ids.slice(from, from + idsAtOnce) } } })));
+    for (const row of rows) {
+      const list = lists.get(row.listId);
+      if (list === undefined || !isKept(row) || !isInForce(row, now)) continue;
+      const { number, category } = row;
+      const severity = row.severity as ListedByView["severity"];
+      const one = { list_id: row.listId, list: list.name, trust: list.trust, number, category, severity };
+      found.set(row.subject, [...(found.get(row.subject) ?? []), one]);
+    }
+    for (const some of found.values()) some.sort(byWeight);
+    return found;
+  }
+}
+
+/** An entry of which nothing but its number and revision is kept. */
+export function emptied(row: Pick<FollowedEntry, "listId" | "originId" | "number" | "revision" | "updatedAt">): FollowedEntry {
+  const { listId, originId, number, revision, updatedAt } = row;
+  return { listId, originId, number, revision, updatedAt, ...empty };
+}
+
+function saidBy({ category, severity, recommendedAction, startsAt, expiresAt }: FollowedEntry) {
+  return [category, severity, recommendedAction, startsAt, expiresAt];
+}
+
+/** Whether two entries say the same of the same. */
+export function saySame(one: FollowedEntry, other: FollowedEntry): boolean {
+  return one.kind === other.kind && one.subject === other.subject && isDeepStrictEqual(saidBy(one), saidBy(other));
+}
+
+/** The most trusted first, then the most severe. */
+function byWeight(one: ListedByView, other: ListedByView): number {
+  return (
+    other.trust - one.trust || severities.indexOf(other.severity) - severities.indexOf(one.severity) || (one.list < other.list ? -1 : 1)
+  );
+}

@@ -1,0 +1,29 @@
+import { feature } from "../../compose.ts";
+import type { Core } from "../../core.ts";
+import type { BlacklistTransfer } from "../blacklist/import/import.service.ts";
+import { createFollowedEntries } from "./entries.ts";
+import { followsCommands } from "./follows.commands.ts";
+import { followsRoutes } from "./follows.routes.ts";
+import { createFollowsService, type FollowsDeps } from "./follows.service.ts";
+import { createOutgoing } from "./outgoing.ts";
+
+/** What followed lists say, as other features ask it. */
+export const followedEntries = feature({
+  create: (deps: Pick<Core, "database" | "clock">) => ({ followedEntries: createFollowedEntries(deps) }),
+  load: ({ followedEntries }) => followedEntries.load(),
+});
+
+type Needs = Omit<FollowsDeps, "entries" | "readers" | "outgoing"> &
+  Pick<Core, "config" | "stopping"> & { followedEntries: FollowsDeps["entries"]; blacklistTransfer: BlacklistTransfer };
+
+/** Lists of others that this community follows. */
+export const follows = feature({
+  commands: followsCommands,
+  create({ config, stopping, followedEntries: entries, blacklistTransfer: { readers }, ...deps }: Needs) {
+    const outgoing = createOutgoing({ allowed: config.listsFrom, stopping });
+    return { follows: createFollowsService({ ...deps, entries, readers, outgoing }) };
+  },
+  routes: ({ follows }) => followsRoutes(follows),
+  jobs: ({ follows }) => ({ follows: follows.readDue }),
+  stop: ({ follows }) => follows.settled(),
+});

@@ -1,0 +1,297 @@
+import type { Deps } from "../deps.ts";
+import type { Tx } from "../../database/database.ts";
+import type { FollowedList } from "../../generated/sqlite/client.ts";
+import { requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
+import { fieldError, ProblemError, recordNotFound } from "../../kernel/errors.ts";
+import { uuid7 } from "../../kernel/ids.ts";
+import { toPage, withTotal, type Page } from "../../kernel/page.ts";
+import { requireRevision } from "../../kernel/revision.ts";
+import { sealedIn } from "../../kernel/secrets.ts";
+import type { BlacklistService } from "../blacklist/blacklist.service.ts";
+import type { CreateBlacklistInput } from "../blacklist/blacklist.schema.ts";
+import { followsPolicy, isKept, presentEntry, presentList } from "./follows.policy.ts";
+import {
+  AdoptInput,
+  FollowListInput,
+  ListEntriesQuery,
+  ListFollowedQuery,
+  SendFileInput,
+  UpdateListInput,
+  type AdoptedView,
+  type FollowedEntryView,
+  type FollowedListView,
+} from "./follows.schema.ts";
+import { linesIn } from "./file.ts";
+import { ReadingFailed } from "./outgoing.ts";
+import { createReading, unread, type ReadingDeps } from "./reading.ts";
+
+export interface FollowsDeps extends ReadingDeps, Deps<"cursors"> {
+  blacklist: Pick<BlacklistService, "create">;
+}
+
+export type FollowsService = ReturnType<typeof createFollowsService>;
+
+const listsName = "followed_lists";
+const entriesName = "followed_entries";
+/** Minutes between two readings, unless told. */
+const usualInterval = { provost: 5, file: 60 } as const;
+/** Lists that are read in one round. */
+const atOnce = 20;
+
+/** Lists of others: which are followed, and what they say. */
+export function createFollowsService(deps: FollowsDeps) {
+  const { database, audit, cursors, clock, keyring, entries, blacklist, readers } = deps;
+  const reading = createReading(deps);
+  let round: Promise<number> | undefined;
+
+  async function find(id: string): Promise<FollowedList> {
+    const row = await database.read.followedList.findUnique({ where: { id } });
+    if (row === null) throw recordNotFound();
+    return row;
+  }
+
+  /** A list under its lock. @throws ProblemError record_not_found, precondition_failed */
+  async function open(tx: Tx, id: string, ifMatch?: number): Promise<FollowedList> {
+    await tx.lock(`followed_list:${id}`);
+    const row = await tx.db.followedList.findUnique({ where: { id } });
+    if (row === null) throw recordNotFound();
+    requireRevision(ifMatch, row.revision);
+    return row;
+  }
+
+  async function requireFree(tx: Tx, name: string): Promise<void> {
+    await tx.lock("followed_list_names");
+    if ((await tx.db.followedList.count({ where: { name } })) > 0) throw fieldError("/name", "conflict", "Another list is called that.");
+  }
+
+  function note(tx: Tx, verb: "follow" | "update" | "unfollow" | "reset" | "send", row: FollowedList, more: object = {}): void {
+    const target = { kind: "followed_list", id: row.id, reference: row.id };
+    audit.record(tx, { action: `followed_list.${verb}`, target, permission: followsPolicy.manage, ...more });
+  }
+
+  return {
+    /** Follow a list. It is read for the first time within a minute. @throws ProblemError validation_failed */
+    async follow(call: Call, input: FollowListInput): Promise<FollowedListView> {
+      requireWrite(call, followsPolicy.manage);
+      const { name, kind, address, key, categories, trust, interval_minutes: interval } = FollowListInput.parse(input);
+      return await database.write(call, async (tx) => {
+        await requireFree(tx, name);
+        const id = uuid7(tx.now.getTime());
+        const row = await tx.db.followedList.create({
+          data: {
+            id,
+            name,
+            kind,
+            address: address ?? null,
+            key: key === undefined ? null : keyring.encrypt(key, sealedIn.listKey(id)),
+            categories,
+            trust,
+            intervalMinutes: interval ?? usualInterval[kind],
+            state: "following",
+            failures: 0,
+            nextReadAt: address === undefined ? null : tx.now,
+            ...unreadData(),
+            readings: 0,
+            createdBy: tx.call.actor?.id ?? null,
+            createdAt: tx.now,
+            updatedAt: tx.now,
+            revision: 1,
+          },
+        });
+        note(tx, "follow", row, { after: toldOf(row) });
+        entries.noteList(tx, id, row);
+        return presentList(row);
+      });
+    },
+
+    /** @throws ProblemError record_not_found */
+    async get(call: Call, id: string): Promise<FollowedListView> {
+      requirePermission(call, followsPolicy.read);
+      return presentList(await find(id));
+    },
+
+    /** The lists that are followed, by their ids. */
+    async list(call: Call, query: ListFollowedQuery): Promise<Page<FollowedListView>> {
+      requirePermission(call, followsPolicy.read);
+      const { limit, cursor, count } = ListFollowedQuery.parse(query);
+      const after = cursor === undefined ? {} : { id: { gt: cursors.decode(listsName, {}, cursor)[1] } };
+      const rows = await database.read.followedList.findMany({ where: after, orderBy: { id: "asc" }, take: limit + 1 });
+      const page = toPage(rows, limit, presentList, ({ id }) => cursors.encode(listsName, {}, [id, id]));
+      return await withTotal(page, { count }, () => database.read.followedList.count());
+    },
+
+    /**
+     * Change a list. Where it is read from, or what is taken, changes what it says: it is read from the beginning then.
+     * @throws ProblemError record_not_found, precondition_failed, validation_failed
+     */
+    async update(call: Call, id: string, input: UpdateListInput, ifMatch?: number): Promise<FollowedListView> {
+      requireWrite(call, followsPolicy.manage);
+      const wanted = UpdateListInput.parse(input);
+      return await database.write(call, async (tx) => {
+        const row = await open(tx, id, ifMatch);
+        const moves = wanted.address !== undefined && wanted.address !== row.address;
+        if (row.kind === "file" && wanted.key !== undefined)
+          throw fieldError("/key", "conflict", "Only another Provost is asked with a key.");
+        // A key is for whom it was got from: nobody has it sent elsewhere who does not know it.
+        if (row.kind === "provost" && moves && wanted.key === undefined)
+          throw fieldError("/key", "required", "Send the key for the new address, too.");
+        if (wanted.name !== undefined && wanted.name !== row.name) await requireFree(tx, wanted.name);
+        const changes = {
+          name: wanted.name ?? row.name,
+          address: wanted.address ?? row.address,
+          categories: (wanted.categories ?? row.categories) as string[],
+          trust: wanted.trust ?? row.trust,
+          intervalMinutes: wanted.interval_minutes ?? row.intervalMinutes,
+        };
+        const before = toldOf(row);
+        const after = toldOf({ ...row, ...changes });
+        const isSame = JSON.stringify(before) === JSON.stringify(after);
+        if (isSame && wanted.key === undefined) return presentList(row);
+        const rereads = moves || JSON.stringify(row.categories) !== JSON.stringify(changes.categories);
+        if (rereads) await entries.forgetAll(tx, id);
+        const isRead = changes.address !== null && row.state === "following";
+        const changed = await tx.db.followedList.update({
+          where: { id },
+          data: {
+            ...changes,
+            ...(wanted.key !== undefined && { key: keyring.encrypt(wanted.key, sealedIn.listKey(id)) }),
+            ...(rereads && unreadData()),
+            ...(isRead && { nextReadAt: tx.now }),
+            readings: { increment: 1 },
+            updatedAt: tx.now,
+            revision: { increment: 1 },
+          },
+        });
+        note(tx, "update", changed, { before, after: { ...after, ...(wanted.key !== undefined && { key: "changed" }) } });
+        entries.noteList(tx, id, changed);
+        return presentList(changed);
+      });
+    },
+
+    /** Follow a list no more: everything it said is forgotten. @throws ProblemError record_not_found, precondition_failed */
+    async unfollow(call: Call, id: string, ifMatch?: number): Promise<FollowedListView> {
+      requireWrite(call, followsPolicy.manage);
+      return await database.write(call, async (tx) => {
+        const row = await open(tx, id, ifMatch);
+        await entries.forgetAll(tx, id);
+        await tx.db.followedList.delete({ where: { id } });
+        note(tx, "unfollow", row, { before: toldOf(row) });
+        entries.noteList(tx, id, null);
+        return presentList(row);
+      });
+    },
+
+    /** Read a list now. What goes wrong stands in the answer. @throws ProblemError record_not_found, invalid_transition where nothing can be read */
+    async refresh(call: Call, id: string): Promise<FollowedListView> {
+      requireWrite(call, followsPolicy.manage);
+      const { state, address } = await find(id);
+      if (state !== "following") throw new ProblemError("invalid_transition", { detail: "The list is stopped: look why, and reset it." });
+      if (address === null) throw new ProblemError("invalid_transition", { detail: "The list has no address: send its file." });
+      const row = await reading.read(call, id);
+      if (row === undefined) throw recordNotFound();
+      return presentList(row);
+    },
+
+    /** Forget what a list said and read it from the beginning, after a person has looked. @throws ProblemError record_not_found */
+    async reset(call: Call, id: string): Promise<FollowedListView> {
+      requireWrite(call, followsPolicy.manage);
+      return await database.write(call, async (tx) => {
+        const row = await open(tx, id);
+        await entries.forgetAll(tx, id);
+        const nextReadAt = row.address === null ? null : tx.now;
+        const afresh = { ...unreadData(), state: "following", problem: null, failures: 0, nextReadAt };
+        const changed = await tx.db.followedList.update({
+          where: { id },
+          data: { ...afresh, readings: { increment: 1 }, updatedAt: tx.now, revision: { increment: 1 } },
+        });
+        note(tx, "reset", changed, { before: { state: row.state, problem: row.problem } });
+        return presentList(changed);
+      });
+    },
+
+    /** Take a file that is sent, and take back what has left it. @throws ProblemError record_not_found, validation_failed, invalid_transition */
+    async sendFile(call: Call, id: string, input: SendFileInput): Promise<FollowedListView> {
+      requireWrite(call, followsPolicy.manage);
+      const { csv, records } = SendFileInput.parse(input);
+      const list = await find(id);
+      if (list.kind !== "file" || list.address !== null)
+        throw new ProblemError("invalid_transition", { detail: "The list is read from its address." });
+      const lines = csv === undefined ? (records ?? []).map((value, index) => ({ line: index + 1, value })) : linesIn(readers, csv);
+      try {
+        return presentList(await reading.takeFile(call, list, lines, (tx) => note(tx, "send", list)));
+      } catch (error) {
+        if (error instanceof ReadingFailed) throw fieldError(csv === undefined ? "/records" : "/csv", "malformed", error.message);
+        throw error;
+      }
+    },
+
+    /** What a list says now, by the ids of its origin. @throws ProblemError record_not_found */
+    async entries(call: Call, id: string, query: ListEntriesQuery): Promise<Page<FollowedEntryView>> {
+      requirePermission(call, followsPolicy.read);
+      const { limit, cursor, count } = ListEntriesQuery.parse(query);
+      await find(id);
+      const now = clock.now();
+      const where = { listId: id, kind: { not: null }, startsAt: { lte: now }, OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] };
+      const after = cursor === undefined ? {} : { originId: { gt: cursors.decode(entriesName, { id }, cursor)[1] } };
+      const rows = await database.read.followedEntry.findMany({
+        where: { AND: [where, after] },
+        orderBy: { originId: "asc" },
+        take: limit + 1,
+      });
+      const cursorOf = ({ originId }: { originId: string }): string => cursors.encode(entriesName, { id }, [originId, originId]);
+      const page = toPage(rows.filter(isKept), limit, presentEntry, cursorOf);
+      return await withTotal(page, { count }, () => database.read.followedEntry.count({ where }));
+    },
+
+    /**
+     * Make a record of one's own of what a list says. It stands for itself from then on, whatever becomes of the entry.
+     * @throws ProblemError record_not_found, and as creating a record
+     */
+    async adopt(call: Call, id: string, number: string, input: AdoptInput): Promise<AdoptedView> {
+      requirePermission(call, followsPolicy.read);
+      requireWrite(call, followsPolicy.adopt);
+      const { reason_public, reason_internal } = AdoptInput.parse(input);
+      await find(id);
+      const now = clock.now();
+      const rows = await database.read.followedEntry.findMany({ where: { listId: id, number } });
+      const entry = rows.filter(isKept).find(({ expiresAt }) => expiresAt === null || expiresAt > now);
+      if (entry === undefined) throw recordNotFound();
+      const { kind, subject_id, category, severity, recommended_action, starts_at, expires_at } = presentEntry(entry);
+      const told = { kind, subject_id, category, severity, recommended_action, expires_at, reason_public, reason_internal };
+      const record = { ...told, ...(entry.startsAt > now && { starts_at }) } as CreateBlacklistInput;
+      const originReference = `${id}/${number}`;
+      const made = await blacklist.create(call, record, { originReference });
+      return { id: made.id, number: made.number, origin_reference: originReference };
+    },
+
+    /** Begin to read the lists that are due, one after the other, unless that is under way. For the job that runs each minute. */
+    async readDue(call: Call): Promise<void> {
+      await entries.load();
+      round ??= readAllDue(call).finally(() => (round = undefined));
+      void round.catch((error: unknown) => deps.logger.warn({ err: error }, "the followed lists could not be read"));
+    },
+
+    /** Settles when no list is being read. */
+    async settled(): Promise<void> {
+      await round?.catch(() => undefined);
+    },
+  };
+
+  async function readAllDue(call: Call): Promise<number> {
+    const due = await database.read.followedList.findMany({
+      where: { state: "following", nextReadAt: { lte: clock.now() } },
+      select: { id: true },
+      orderBy: { nextReadAt: "asc" },
+      take: atOnce,
+    });
+    for (const { id } of due) await reading.read(call, id);
+    return due.length;
+  }
+}
+
+const unreadData = () => ({ ...unread, taken: { page: [], vanished: [] } });
+
+/** What the audit says of a list: never its key. */
+function toldOf({ name, kind, address, categories, trust, intervalMinutes }: FollowedList) {
+  return { name, kind, address, categories: categories as string[], trust, interval_minutes: intervalMinutes };
+}
