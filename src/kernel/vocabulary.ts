@@ -24,6 +24,9 @@ export const blacklistCategories = {
   server: ["poaching", "raiding", "exploits", "stolen_assets", "leaking", "scam", "predatory", "ban_evasion_hub", "terms", "other"],
 } as const;
 
+/** The list of this community; the lists it follows have ids of their own. */
+export const ownList = "own";
+
 /** What a record about a user recommends to anyone who meets them. */
 export const recommendedActions = ["monitor", "verify", "deny_entry", "kick", "ban"] as const;
 /** What is done about the members of a listed server. */

@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Deps } from "../deps.ts";
 import { insertRows } from "../../database/insert.ts";
-import type { Tx } from "../../database/database.ts";
+import type { ReadClient, TransactionClient, Tx } from "../../database/database.ts";
 import type { FollowedEntry, FollowedList } from "../../generated/sqlite/client.ts";
 import { severities } from "../../kernel/vocabulary.ts";
-import { isInForce, isKept } from "./follows.policy.ts";
+import { isInForce, isKept, type KeptEntry } from "./follows.policy.ts";
+import type { EntryKind } from "./follows.schema.ts";
 import type { ListedByView } from "../blacklist/blacklist.schema.ts";
 
 /** The accounts of whom a list says something else from now on. */
@@ -19,6 +20,7 @@ export type FollowedEntries = ReturnType<typeof createFollowedEntries>;
 
 /** Values of one statement, of which SQLite is given at most 999. */
 const idsAtOnce = 900;
+const readAtOnce = 5000;
 const empty = {
   kind: null,
   subject: null,
@@ -34,6 +36,7 @@ export function createFollowedEntries({ database, clock }: Deps<"database" | "cl
   /** By id. Which lists there are is asked with every check, and changes by hand alone. */
   let lists: ReadonlyMap<string, ListName> = new Map();
   const hearers: ((tx: Tx, change: EntriesChanged) => void)[] = [];
+  const endings: ((tx: Tx, listId: string) => Promise<void>)[] = [];
 
   async function load(): Promise<void> {
     const rows = await database.read.followedList.findMany({ select: { id: true, name: true, trust: true } });
@@ -50,6 +53,13 @@ export function createFollowedEntries({ database, clock }: Deps<"database" | "cl
     if (userIds.length > 0) for (const hear of hearers) hear(tx, { listId, userIds });
   }
 
+  /** Forget everything a list has said. */
+  async function forgetAll(tx: Tx, listId: string): Promise<void> {
+    const before = await tx.db.followedEntry.findMany({ where: { listId, kind: { not: null } } });
+    await tx.db.followedEntry.deleteMany({ where: { listId } });
+    tell(tx, listId, before, []);
+  }
+
   return {
     load,
     /** How many lists are followed. No I/O. */
@@ -61,16 +71,41 @@ export function createFollowedEntries({ database, clock }: Deps<"database" | "cl
      */
     onChange: (hear: (tx: Tx, change: EntriesChanged) => void): void => void hearers.push(hear),
 
-    /** Of a list that is followed from now on, or is called or trusted otherwise; null: it is followed no more. */
-    noteList: (tx: Tx, id: string, list: ListName | null): void =>
-      tx.afterCommit(() => {
-        const others = [...lists].filter(([known]) => known !== id);
-        lists = new Map(list === null ? others : [...others, [id, list]]);
-      }),
+    /** Hear, in the transaction, of a list that is followed no more. */
+    onEnd: (hear: (tx: Tx, listId: string) => Promise<void>): void => void endings.push(hear),
 
-    /** What followed lists say of some accounts now; who is on none is left out. One query, and none where no list is followed. */
-    listedBy: (userIds: readonly string[]): Promise<Map<string, ListedByView[]>> => listed("user", userIds),
+    /** A list is followed from now on, or is called or trusted otherwise. */
+    noteList: (tx: Tx, id: string, list: ListName): void => tx.afterCommit(() => void (lists = new Map(lists).set(id, list))),
+
+    /** A list is followed no more: everything it said is forgotten. */
+    async endList(tx: Tx, id: string): Promise<void> {
+      await forgetAll(tx, id);
+      for (const hear of endings) await hear(tx, id);
+      tx.afterCommit(() => void (lists = new Map([...lists].filter(([known]) => known !== id))));
+    },
+
+    /** What a followed list is called; undefined where none has this id. No I/O. */
+    nameOf: (id: string): string | undefined => lists.get(id)?.name,
+
     listed,
+    inForce,
+
+    /** Every account that an entry is about, in parts. */
+    async *userIds(): AsyncGenerator<string[]> {
+      for (let after: { listId: string; originId: string } | undefined; ;) {
+        const rows = await database.read.followedEntry.findMany({
+          where: { kind: "user" },
+          select: { listId: true, originId: true, subject: true },
+          orderBy: [{ listId: "asc" }, { originId: "asc" }],
+          take: readAtOnce,
+          ...(after !== undefined && { skip: 1, cursor: { listId_originId: after } }),
+        });
+        yield rows.flatMap(({ subject }) => subject ?? []);
+        after = rows.at(-1);
+        if (after === undefined || rows.length < readAtOnce) return;
+        after = { listId: after.listId, originId: after.originId };
+      }
+    },
 
     /** The entries of a list by their ids at the origin. */
     async known(tx: Pick<Tx, "db">, listId: string, originIds: readonly string[]): Promise<Map<string, FollowedEntry>> {
@@ -95,28 +130,34 @@ export function createFollowedEntries({ database, clock }: Deps<"database" | "cl
       tell(tx, listId, before, rows);
     },
 
-    /** Forget everything a list has said. */
-    async forgetAll(tx: Tx, listId: string): Promise<void> {
-      const before = await tx.db.followedEntry.findMany({ where: { listId, kind: { not: null } } });
-      await tx.db.followedEntry.deleteMany({ where: { listId } });
-      tell(tx, listId, before, []);
-    },
+    forgetAll,
   };
 
-  async function listed(kind: "user" | "server", ids: readonly string[]): Promise<Map<string, ListedByView[]>> {
-    const found = new Map<string, ListedByView[]>();
-    if (lists.size === 0 || ids.length === 0) return found;
-    const now = clock.now();
+  /** The entries about some subjects that count now. One query, and none where no list is followed. */
+  async function inForce(
+    db: Pick<ReadClient | TransactionClient, "followedEntry">,
+    kind: EntryKind,
+    ids: readonly string[],
+    now: Date,
+  ): Promise<{ entry: KeptEntry; list: ListName }[]> {
+    if (lists.size === 0) return [];
     const rows: FollowedEntry[] = [];
     for (let from = 0; from < ids.length; from += idsAtOnce)
-      rows.push(...(await database.read.followedEntry.findMany({ where: { kind, subject: { in: ids.slice(from, from + idsAtOnce) } } })));
-    for (const row of rows) {
-      const list = lists.get(row.listId);
-      if (list === undefined || !isKept(row) || !isInForce(row, now)) continue;
-      const { number, category } = row;
-      const severity = row.severity as ListedByView["severity"];
-      const one = { list_id: row.listId, list: list.name, trust: list.trust, number, category, severity };
-      found.set(row.subject, [...(found.get(row.subject) ?? []), one]);
+      rows.push(...(await db.followedEntry.findMany({ where: { kind, subject: { in: ids.slice(from, from + idsAtOnce) } } })));
+    return rows.flatMap((entry) => {
+      const list = lists.get(entry.listId);
+      return list !== undefined && isKept(entry) && isInForce(entry, now) ? [{ entry, list }] : [];
+    });
+  }
+
+  /** What followed lists say of some subjects now; who is on none is left out. */
+  async function listed(kind: EntryKind, ids: readonly string[]): Promise<Map<string, ListedByView[]>> {
+    const found = new Map<string, ListedByView[]>();
+    for (const { entry, list } of await inForce(database.read, kind, ids, clock.now())) {
+      const { listId, number, category, subject } = entry;
+      const severity = entry.severity as ListedByView["severity"];
+      const one = { list_id: listId, list: list.name, trust: list.trust, number, category, severity };
+      found.set(subject, [...(found.get(subject) ?? []), one]);
     }
     for (const some of found.values()) some.sort(byWeight);
     return found;

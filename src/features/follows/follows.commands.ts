@@ -1,5 +1,6 @@
-import type { CommandInput, CommandSet, Entry, OptionSpec, PickSpec, PressSpec, Reply, SourceSpec, Wording } from "../../commands/entry.ts";
+import type { CommandInput, CommandSet, Entry, OptionSpec, PickSpec, Reply, SourceSpec, Wording } from "../../commands/entry.ts";
 import { picked, textIn } from "../../commands/input.ts";
+import { alertPresses } from "../../commands/press.ts";
 import { card, colours, numberIn, readOptional, subjectOf } from "../../commands/records.ts";
 import { cut, enumLabel, momentOf } from "../../commands/show.ts";
 import { holds, within } from "../../commands/sources.ts";
@@ -18,7 +19,7 @@ const settings: readonly OptionSpec[] = [
 ];
 /** Opens a list from the lists. */
 const opens: PickSpec = {
-  press: { name: "fo", carries: [list] } satisfies PressSpec,
+  press: alertPresses.followedList,
   placeholder: "follows pick",
   of: (view: FollowedListView) => ({ value: view.id, label: cut(view.name, 100) }),
 };

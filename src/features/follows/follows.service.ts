@@ -173,10 +173,9 @@ export function createFollowsService(deps: FollowsDeps) {
       requireWrite(call, followsPolicy.manage);
       return await database.write(call, async (tx) => {
         const row = await open(tx, id, ifMatch);
-        await entries.forgetAll(tx, id);
+        await entries.endList(tx, id);
         await tx.db.followedList.delete({ where: { id } });
         note(tx, "unfollow", row, { before: toldOf(row) });
-        entries.noteList(tx, id, null);
         return presentList(row);
       });
     },

@@ -6,6 +6,7 @@ import type { FollowedEntry, FollowedList, Prisma } from "../../generated/sqlite
 import type { Call } from "../../kernel/call.ts";
 import { addSeconds } from "../../kernel/clock.ts";
 import { ProblemError } from "../../kernel/errors.ts";
+import { Snowflake } from "../../kernel/fields.ts";
 import { sealedIn } from "../../kernel/secrets.ts";
 import type { BlacklistTransfer } from "../blacklist/import/import.service.ts";
 import type { SourceLine } from "../blacklist/import-lines.ts";
@@ -194,6 +195,7 @@ function rowOf(list: FollowedList, { record_id: originId, number, revision, retr
   const row = emptied({ listId: list.id, originId, number, revision, updatedAt: now });
   const categories = list.categories as string[];
   if (retract || record === null || !entryKinds.some((kind) => kind === record.kind)) return row;
+  if (!Snowflake.safeParse(record.subject_id).success) return row;
   if (categories.length > 0 && !categories.includes(record.category)) return row;
   return {
     ...row,

@@ -12,6 +12,8 @@ import { createEndedByHand } from "./by-hand.ts";
 import { createCarryOut } from "./carry-out.ts";
 import { createListChecks, type ListChecks } from "./checks.ts";
 import { createExemptionsService } from "./exemptions.service.ts";
+import { createFollowedLists } from "./followed-lists.ts";
+import type { FollowedEntries } from "../follows/entries.ts";
 import { createLedger, createLedgerSweep } from "./ledger.ts";
 import { listsRoutes } from "./lists.routes.ts";
 import { createOwnList, type ListSource } from "./own-list.ts";
@@ -26,6 +28,7 @@ import { createListWorker, type ListWorker } from "./worker.ts";
 export const listChecks = feature({ create: () => ({ listChecks: createListChecks() }) });
 
 interface PreviewsNeeds extends Core {
+  followedEntries: FollowedEntries;
   access: AccessDirectory;
   matches: MatchesService;
   reach: LinkReach;
@@ -35,7 +38,7 @@ interface PreviewsNeeds extends Core {
 export const listRules = feature({
   create(deps: PreviewsNeeds) {
     const ownList = createOwnList(deps);
-    const [sources, rules]: [ListSource[], Rules] = [[ownList], createRules(deps)];
+    const [sources, rules]: [ListSource[], Rules] = [[ownList, createFollowedLists(deps.followedEntries)], createRules(deps)];
     const listPreviews = createPreviews({ ...deps, sources, ownList, rules, most: deps.config.actionBreaker });
     return { listSources: sources, listRules: rules, listPreviews };
   },
@@ -50,6 +53,7 @@ interface ListsNeeds extends Core {
   listSources: readonly ListSource[];
   listRules: Rules;
   listPreviews: Previews;
+  followedEntries: FollowedEntries;
   access: AccessDirectory;
   audit: AuditService;
   events: Pick<EventsService, "emit" | "onEmit">;
@@ -78,8 +82,12 @@ export const lists = feature({
     deps.events.onEmit((tx, { type, data }) => {
       if ((type === "match.opened" || type === "match.closed") && typeof data["user_id"] === "string") checks.ask(tx, [data["user_id"]]);
     });
+    const nameOf = (listId: string) => sources.map((source) => source.nameOf(listId)).find((name) => name !== undefined);
+    const stances = createStancesService({ ...deps, rules, previews, checks, nameOf });
+    deps.followedEntries.onChange((tx, { userIds }) => checks.ask(tx, userIds));
+    deps.followedEntries.onEnd((tx, listId) => stances.forgetList(tx, listId));
     const services = {
-      stances: createStancesService({ ...deps, rules, previews, checks, isList: (id) => sources.some((source) => source.id === id) }),
+      stances,
       exemptions: createExemptionsService({ ...deps, checks }),
       breaker,
     };

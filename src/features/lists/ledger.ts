@@ -4,6 +4,7 @@ import type { ListAction, Prisma } from "../../generated/sqlite/client.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
 import { uuid7 } from "../../kernel/ids.ts";
+import { ownList } from "../../kernel/vocabulary.ts";
 import { inBatches } from "../../kernel/pause.ts";
 import type { Verdict } from "./verdict.ts";
 
@@ -39,7 +40,10 @@ export function createLedger({ audit }: Deps<"audit">) {
   ): void {
     audit.record(tx, {
       action: `list_action.${state}`,
-      target: { kind: "blacklist", id: row.recordId, reference: row.recordReference },
+      target:
+        row.listId === ownList
+          ? { kind: "blacklist", id: row.recordId, reference: row.recordReference }
+          : { kind: "followed_list", id: row.listId, reference: row.recordReference },
       subjectUserId: row.userId,
       guildId: row.guildId,
       after: {

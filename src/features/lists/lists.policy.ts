@@ -2,7 +2,7 @@ import { recordNotFound } from "../../kernel/errors.ts";
 import type { ListExemption } from "../../generated/sqlite/client.ts";
 import { isoOrNull } from "../../kernel/fields.ts";
 import type { z } from "zod";
-import { StoredStance, type ExemptionView, type StanceView } from "./lists.schema.ts";
+import { StoredStance, type ExemptionView, type ListActionName, type StanceView } from "./lists.schema.ts";
 
 /** Who may see and decide what guilds do about listed people. */
 export const listsPolicy = {
@@ -23,6 +23,13 @@ export type KnownStance = Omit<z.infer<typeof StoredStance>, "updated_at"> & { u
 
 export const noRules: KnownStance = { rules: [], revision: 1, updated_by: null, updated_at: null };
 
+/** What the bot can do of what a record recommends. */
+const doable: Readonly<Record<string, ListActionName>> = { deny_entry: "kick", kick: "kick", ban: "ban" };
+
+export function doableOf(recommended: string | null): ListActionName | null {
+  return doable[recommended ?? ""] ?? null;
+}
+
 const prefix = "stance:";
 
 /** Where the rules of a guild are kept among the settings. */
@@ -40,8 +47,12 @@ export function readStance(value: unknown): KnownStance {
   return stored.success ? stored.data : noRules;
 }
 
-export function presentStance(guildId: string, { rules, revision, updated_by, updated_at }: KnownStance): StanceView {
-  return { guild_id: guildId, rules, revision, updated_by, updated_at };
+export function presentStance(
+  guildId: string,
+  { rules, ...known }: KnownStance,
+  nameOf: (listId: string) => string | undefined,
+): StanceView {
+  return { guild_id: guildId, rules: rules.map((rule) => ({ ...rule, list_name: nameOf(rule.list) ?? rule.list })), ...known };
 }
 
 export function presentExemption(row: ListExemption): ExemptionView {

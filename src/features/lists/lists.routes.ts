@@ -16,7 +16,16 @@ const guildId = "41771983423143937";
 const stanceExample = {
   guild_id: guildId,
   rules: [
-    { list: "own", category: "raid", stance: "apply", action: "ban", role_id: null, timeout_seconds: 2_419_200, min_severity: "high" },
+    {
+      list: "own",
+      list_name: "own",
+      category: "raid",
+      stance: "apply",
+      action: "ban",
+      role_id: null,
+      timeout_seconds: 2_419_200,
+      min_severity: "high",
+    },
   ],
   revision: 2,
   updated_by: "80351110224678912",

@@ -1,10 +1,8 @@
 import { z } from "zod";
 import { Duration, Snowflake, text, Timestamp } from "../../kernel/fields.ts";
 import { GuildPreview } from "../../kernel/guild-preview.ts";
-import { blacklistCategories, severities } from "../../kernel/vocabulary.ts";
+import { blacklistCategories, ownList, severities } from "../../kernel/vocabulary.ts";
 
-/** The list of this community; the lists it follows have ids of their own. */
-export const ownList = "own";
 /** What a guild does about people on a list. */
 export const stances = ["ignore", "notify", "propose", "apply"] as const;
 export type Stance = (typeof stances)[number];
@@ -71,7 +69,9 @@ export type PutStanceQuery = z.input<typeof PutStanceQuery>;
 export const StanceView = z
   .object({
     guild_id: Snowflake,
-    rules: z.array(z.object(ruleFields)),
+    rules: z.array(
+      z.object({ ...ruleFields, list_name: z.string().meta({ description: "What the list is called; `own` for that of this community" }) }),
+    ),
     revision: z.int().positive(),
     updated_by: z.string().nullable(),
     updated_at: Timestamp.nullable(),

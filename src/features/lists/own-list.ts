@@ -3,14 +3,16 @@ import { createKeyTable, keyOfId } from "../../kernel/key-table.ts";
 import { groupBy } from "../../kernel/group.ts";
 import { Prisma, type BlacklistRecord } from "../../generated/sqlite/client.ts";
 import { blacklistReference } from "../../kernel/parsing.ts";
+import { ownList } from "../../kernel/vocabulary.ts";
 import type { MatchesService } from "../intelligence/matches/matches.service.ts";
 import type { LinkReach } from "../links/reach.ts";
-import { ownList, type ListActionName } from "./lists.schema.ts";
+import { doableOf } from "./lists.policy.ts";
 import type { Listing } from "./verdict.ts";
 
-/** A list that people can be on. Followed lists are further ones. */
+/** One or several lists that people can be on. */
 export interface ListSource {
-  id: string;
+  /** What the list of an id is called; undefined where none of these has it. No I/O. */
+  nameOf(listId: string): string | undefined;
   /** Read into memory what tells at once who is not listed; once, at boot. */
   load(): Promise<void>;
   /** Whether somebody may be listed: memory alone. One too many is possible, one too few is not. */
@@ -23,15 +25,13 @@ export interface ListSource {
   listingsOf(db: Reader, userIds: readonly string[], now: Date): Promise<Map<string, Listing[]>>;
 }
 
-export type Reader = Pick<ReadClient | TransactionClient, "$select" | "blacklistRecord" | "match">;
+export type Reader = Pick<ReadClient | TransactionClient, "$select" | "blacklistRecord" | "followedEntry" | "match">;
 
 /** Ids of one statement, of which SQLite is given at most 999 values. */
 const idsAtOnce = 450;
 const pageSize = 5000;
 /** Matches that a person has decided, or has to decide: neither in their grace period nor resolved away. */
 const counting = ["open", "acknowledged", "confirmed"];
-/** What the bot can do of what a record recommends. */
-const actions: Readonly<Record<string, ListActionName>> = { deny_entry: "kick", kick: "kick", ban: "ban" };
 const takenIn = { confirmed: ["confirmed", "probable"], probable: ["probable"] } as const;
 
 /** The list of this community, of which it can be asked what records would do that are not made yet. */
@@ -55,7 +55,7 @@ export function createOwnList({ database, matches, reach }: OwnListDeps): OwnLis
   };
 
   return {
-    id: ownList,
+    nameOf: (listId) => (listId === ownList ? ownList : undefined),
     learn,
     mayList: (userId) => matches.mayList(userId) || around.has(keyOfId(userId), 1),
 
@@ -175,7 +175,7 @@ function listingOf(
     reference: blacklistReference(row.number),
     category: row.category,
     severity: row.severity,
-    action: actions[recommended ?? ""] ?? null,
+    action: doableOf(recommended),
     guildIds: row.scope === "servers" ? (row.serverIds as string[]) : null,
   };
 }

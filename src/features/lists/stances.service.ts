@@ -16,23 +16,25 @@ export interface StancesDeps extends Deps<"database" | "audit" | "servedGuilds">
   previews: Previews;
   checks: Pick<ListChecks, "askGuild">;
   guildState: Pick<GuildState, "role">;
-  /** Whether there is such a list. */
-  isList: (id: string) => boolean;
+  /** What a list is called; undefined where there is none of this id. */
+  nameOf: (listId: string) => string | undefined;
 }
 
 /** What each guild does about listed people. */
-export function createStancesService({ database, audit, servedGuilds, rules, previews, checks, guildState, isList }: StancesDeps) {
+export function createStancesService({ database, audit, servedGuilds, rules, previews, checks, guildState, nameOf }: StancesDeps) {
   /** @throws ProblemError validation_failed */
   function requireKnown(guildId: string, wanted: readonly StanceRule[]): void {
     for (const [index, { list, role_id: roleId }] of wanted.entries()) {
       const at = `/rules/${index.toString()}`;
-      if (!isList(list)) throw fieldError(`${at}/list`, "unknown_reference", "There is no such list.");
+      if (nameOf(list) === undefined) throw fieldError(`${at}/list`, "unknown_reference", "There is no such list.");
       if (roleId === null) continue;
       // The role of everyone has the id of its guild.
       if (roleId === guildId || guildState.role(guildId, roleId) === undefined)
         throw fieldError(`${at}/role_id`, "unknown_reference", "The server has no such role that can be added.");
     }
   }
+
+  const present = (guildId: string, stance: KnownStance) => presentStance(guildId, stance, nameOf);
 
   async function store(tx: Tx, guildId: string, before: KnownStance, wanted: StanceRule[]): Promise<KnownStance> {
     const stored = {
@@ -57,11 +59,22 @@ export function createStancesService({ database, audit, servedGuilds, rules, pre
   }
 
   return {
+    /** Take the rules about a list out that there is no more, in every guild. */
+    async forgetList(tx: Tx, listId: string): Promise<void> {
+      await tx.lock("stances");
+      for (const guildId of servedGuilds) {
+        const row = await tx.db.setting.findUnique({ where: { key: stanceKey(guildId) } });
+        const before = row === null ? noRules : readStance(row.value);
+        const left = before.rules.filter(({ list }) => list !== listId);
+        if (left.length < before.rules.length) await store(tx, guildId, before, left);
+      }
+    },
+
     /** @throws ProblemError permission_denied, record_not_found for a guild that is not served */
     async get(call: Call, guildId: string): Promise<StanceView> {
       requirePermission(call, listsPolicy.read);
       requireServed(servedGuilds, guildId);
-      return await Promise.resolve(presentStance(guildId, rules.known(guildId)));
+      return await Promise.resolve(present(guildId, rules.known(guildId)));
     },
 
     /**
@@ -75,7 +88,7 @@ export function createStancesService({ database, audit, servedGuilds, rules, pre
       requireServed(servedGuilds, guildId);
       requireKnown(guildId, wanted);
       const preview = await previews.ofRules(guildId, wanted);
-      if (dryRun === "true") return { ...presentStance(guildId, { ...rules.known(guildId), rules: wanted }), preview };
+      if (dryRun === "true") return { ...present(guildId, { ...rules.known(guildId), rules: wanted }), preview };
       const stored = await database.write(call, async (tx) => {
         await tx.lock("stances");
         const row = await tx.db.setting.findUnique({ where: { key: stanceKey(guildId) } });
@@ -84,7 +97,7 @@ export function createStancesService({ database, audit, servedGuilds, rules, pre
         if (JSON.stringify(before.rules) === JSON.stringify(wanted)) return before;
         return await store(tx, guildId, before, wanted);
       });
-      return { ...presentStance(guildId, stored), preview };
+      return { ...present(guildId, stored), preview };
     },
   };
 }

@@ -4,7 +4,7 @@ import { momentOf, cut } from "../../../commands/show.ts";
 import type { Translate } from "../../../commands/texts.ts";
 import type { CardMessage } from "../../../discord/rest/cards.ts";
 import { escapeText } from "../../../discord/replies.ts";
-import type { AlertKind } from "../../../kernel/vocabulary.ts";
+import { ownList, type AlertKind } from "../../../kernel/vocabulary.ts";
 import type { ShownAlert } from "../alerts.ts";
 import type { AlertData } from "../kinds.ts";
 
@@ -23,7 +23,9 @@ const openRecord = (data: AlertData, t: Translate): APIButtonComponentWithCustom
 /** What can be done about an alert at once. */
 const buttonsOf: Readonly<Record<AlertKind, (data: AlertData, t: Translate) => Buttons>> = {
   listed_person_joined: (data, t) => [
-    openRecord(data, t),
+    data["list"] === ownList
+      ? openRecord(data, t)
+      : pressButton(alertPresses.followedList, { list: text(data, "list") }, t("alert open"), "main"),
     pressButton(alertPresses.moderate, { user: text(data, "user_id"), action: "ban" }, t("alert ban"), "grave"),
     pressButton(alertPresses.exempt, { user: text(data, "user_id") }, t("alert exempt")),
   ],

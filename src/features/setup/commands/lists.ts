@@ -7,7 +7,7 @@ import type { Translate } from "../../../commands/texts.ts";
 import type { VerbInput } from "../../../commands/verbs.ts";
 import { escapeText } from "../../../discord/replies.ts";
 import type { Call } from "../../../kernel/call.ts";
-import { blacklistCategories, severities } from "../../../kernel/vocabulary.ts";
+import { blacklistCategories, ownList, severities } from "../../../kernel/vocabulary.ts";
 import type { GuildPreview } from "../../../kernel/guild-preview.ts";
 import type { ExemptionView, HeldActionsView, StanceView } from "../../lists/lists.schema.ts";
 
@@ -25,9 +25,14 @@ function here(call: Call): { guild_id: string } {
 /** All rules of the server, with the one that is given in the place of that of its category. */
 function stanceInput(given: CommandInput, call: Call): VerbInput {
   const known = JSON.parse(textIn(given, "known") ?? "null") as StanceView | null;
-  const rule = { list: "own", ...picked(given, "category", "stance", "action"), ...severityOf(given), ...roleOf(given) };
-  const others = (known?.rules ?? []).filter(({ list, category }) => list !== "own" || category !== textIn(given, "category"));
-  return { params: here(call), body: { rules: [...others, rule] }, ...(known !== null && { revision: known.revision }) };
+  const list = textIn(given, "list") ?? ownList;
+  const rule = { list, ...picked(given, "category", "stance", "action"), ...severityOf(given), ...roleOf(given) };
+  const others = (known?.rules ?? []).filter((one) => one.list !== list || one.category !== textIn(given, "category"));
+  return {
+    params: here(call),
+    body: { rules: [...others.map(({ list_name: _, ...one }) => one), rule] },
+    ...(known !== null && { revision: known.revision }),
+  };
 }
 
 function severityOf(given: CommandInput): object {
@@ -45,11 +50,15 @@ function previewText({ notify, propose, apply, take_back: takeBack, waiting }: G
   return waiting > 0 ? `${counts}\n${t("setup lists waiting", { waiting })}` : counts;
 }
 
-function ruleLine({ category, stance, action, role_id: role, min_severity: severity }: StanceView["rules"][number], t: Translate): string {
+function ruleLine(
+  { list, list_name: name, category, stance, action, role_id: role, min_severity: severity }: StanceView["rules"][number],
+  t: Translate,
+): string {
   const what =
     stance === "propose" || stance === "apply" ? `: ${action === null ? t("setup lists recommended") : enumLabel(action, t)}` : "";
   const which = role === null ? "" : ` <@&${role}>`;
-  return `• **${enumLabel(category, t)}** ${enumLabel(stance, t)}${what}${which} · ${t("setup lists from", { severity: enumLabel(severity, t) })}`;
+  const where = list === ownList ? "" : ` (${escapeText(name)})`;
+  return `• **${enumLabel(category, t)}**${where} ${enumLabel(stance, t)}${what}${which} · ${t("setup lists from", { severity: enumLabel(severity, t) })}`;
 }
 
 function stanceText({ rules, preview }: StanceView, t: Translate): string {
@@ -95,6 +104,7 @@ export const listEntries: readonly Entry[] = [
       { name: "action", kind: "text", choices: actions },
       { name: "role", kind: "role" },
       { name: "severity", kind: "text", choices: severities },
+      { name: "list", kind: "text", completes: "followed-list", max: 60 },
     ],
     async locate(_given, call, verbs) {
       verbs.require("putStance", call, here(call));
