@@ -1,3 +1,4 @@
+import type { ListedLinkView } from "../kernel/listed-by.ts";
 import type { VerbInput, Verbs } from "./verbs.ts";
 import type { APIEmbed } from "discord.js";
 import type { ReplyFile, Reply } from "../discord/command.ts";
@@ -32,6 +33,7 @@ export interface Piece {
   title: string | null;
   note: string | null;
   url: string | null;
+  listed_links?: readonly ListedLinkView[] | undefined;
   record_ref: string | null;
   file: Part | null;
   message: { author_id: string; content: string | null; attachments: Part[] } | null;
@@ -71,11 +73,18 @@ export function pieceLine(piece: Piece, t: Translate): string {
     message === null ? undefined : `<@${message.author_id}>: ${escapeText(cut(message.content ?? "–", 120))}`,
     note === null ? undefined : escapeText(cut(note, 120)),
     ...partsOf(piece).map((part) => partText(part, t)),
+    ...(piece.listed_links ?? []).map((link) => listedText(link, t)),
     momentOf(piece.captured_at),
     piece.captured_by === null ? undefined : `<@${piece.captured_by}>`,
     `\`${piece.id}\``,
   ];
   return parts.filter((part) => part !== undefined).join(" · ");
+}
+
+/** That lists warn of a link. */
+function listedText({ subject, listed_by: by }: ListedLinkView, t: Translate): string {
+  const lists = [...new Set(by.map(({ list, number }) => `${list} (${number})`))].join(", ");
+  return `**${t("evidence listed", { subject: escapeText(subject), lists: escapeText(lists) })}**`;
 }
 
 function partText({ name, bytes, status }: Part, t: Translate): string {

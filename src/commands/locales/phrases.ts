@@ -8,6 +8,7 @@ export const phrases = texts({
     "evidence kept": "This was kept:",
     "evidence lost": "**{name}** was not kept: {detail} ({code})",
     "evidence redacted": "content removed",
+    "evidence listed": "{subject} is listed by {lists}",
     "evidence redact ask": "Remove the content of this piece for good? Its hash, sizes, times and people stay. It cannot be undone.",
     "menu message-lost": "The message itself could not be kept: {detail} ({code})",
     "button show": "Show",
@@ -67,6 +68,7 @@ export const phrases = texts({
     "evidence kept": "Das wurde aufbewahrt:",
     "evidence lost": "**{name}** wurde nicht aufbewahrt: {detail} ({code})",
     "evidence redacted": "Inhalt entfernt",
+    "evidence listed": "{subject} steht auf der Liste {lists}",
     "evidence redact ask":
       "Den Inhalt dieses Belegs endgültig entfernen? Prüfsumme, Größen, Zeiten und Personen bleiben. Das lässt sich nicht rückgängig machen.",
     "menu message-lost": "Die Nachricht selbst ließ sich nicht aufbewahren: {detail} ({code})",

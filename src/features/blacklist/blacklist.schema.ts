@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { ListedByView } from "../../kernel/listed-by.ts";
 import { Duration, listQuery, redacted, Snowflake, Timestamp, text } from "../../kernel/fields.ts";
 import { altChoices, blacklistCategories, memberPolicies, recommendedActions, severities } from "../../kernel/vocabulary.ts";
 
@@ -215,19 +216,6 @@ const CheckedLink = z
 const CheckedRelation = z
   .object({ server_id: Snowflake, how: z.enum(["alias", "merged"]), records: z.array(CheckedRecord) })
   .meta({ id: "CheckedRelation", description: "A further id of the server, or a server it was merged with, with its records" });
-
-/** A list that lists somebody, as answers about that person tell it. */
-export const ListedByView = z
-  .object({
-    list_id: z.string(),
-    list: z.string().meta({ description: "What the list is called here" }),
-    trust: z.int(),
-    number: z.string().meta({ description: "At its origin", example: "BL-000123" }),
-    category: z.string(),
-    severity: z.enum(severities),
-  })
-  .meta({ id: "ListedBy", description: "What a followed list says of the subject" });
-export type ListedByView = z.infer<typeof ListedByView>;
 
 const checked = {
   id: Snowflake,

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { ListedLinkView } from "../../kernel/listed-by.ts";
 import { anyCase, listQuery, Snowflake, snowflakeForm, text, Timestamp } from "../../kernel/fields.ts";
 import { hostKinds } from "./hosts.ts";
 
@@ -129,6 +130,10 @@ export const EvidenceView = z
     redacted_by: Snowflake.nullable(),
     redact_reason: z.string().nullable(),
     revision: z.int(),
+    listed_links: z.array(ListedLinkView).optional().meta({
+      description:
+        "Invites and domains in its title, note and address that followed lists name, an entry about a domain standing for all below it; for holders of lists.read, where lists are followed",
+    }),
   })
   .meta({ id: "Evidence", description: "What a record rests on" });
 export type EvidenceView = z.infer<typeof EvidenceView>;

@@ -3,10 +3,11 @@ import type { Place, EvidenceHosts, EvidenceHost, HostKind } from "./hosts.ts";
 import { presentPiece, whole, type FoundPiece } from "./rows.ts";
 import type { Readable } from "node:stream";
 import type { Tx } from "../../database/database.ts";
-import { requirePermission, type Call } from "../../kernel/call.ts";
+import { can, requirePermission, type Call } from "../../kernel/call.ts";
 import { ProblemError, recordNotFound } from "../../kernel/errors.ts";
 import { toPage, withTotal, type Page } from "../../kernel/page.ts";
 import type { AuditService } from "../audit/audit.service.ts";
+import type { FollowedEntries } from "../follows/entries.ts";
 import type { ConfirmationsService } from "../confirmations/confirmations.service.ts";
 import { createAdding } from "./add.ts";
 import { createEvidenceBytes } from "./bytes.ts";
@@ -23,6 +24,7 @@ export interface EvidenceDeps extends Deps<"database" | "events" | "cursors" | "
   audit: AuditService;
   confirmations: Pick<ConfirmationsService, "hold" | "register">;
   discord: Capturing;
+  followedEntries: Pick<FollowedEntries, "count" | "listedLinks">;
   /** The folder that holds the files. */
   folder: string;
   /** The most that one file may hold. */
@@ -41,7 +43,7 @@ const sweepEveryMs = 600_000;
 
 /** What records rest on: files, captured messages, addresses and texts. */
 export function createEvidenceService(deps: EvidenceDeps) {
-  const { database, folder, maxBytes, cursors, clock, logger } = deps;
+  const { database, folder, maxBytes, cursors, clock, logger, followedEntries } = deps;
   const store = createEvidenceStore(folder);
   const bytes = createEvidenceBytes(store, database.read, (error) => logger.error({ err: error }, "a file of evidence was not deleted"));
   const capture = createCapture({ store, maxBytes, discord: deps.discord });
@@ -68,6 +70,13 @@ export function createEvidenceService(deps: EvidenceDeps) {
         throw error instanceof ProblemError && error.status === 403 ? recordNotFound() : error;
       });
     return { row, kind, host };
+  }
+
+  /** With what followed lists say of the links that staff submitted; not of what people wrote in messages. */
+  async function withListed(call: Call, views: readonly EvidenceView[]): Promise<EvidenceView[]> {
+    if (followedEntries.count() === 0 || !can(call, "lists.read")) return [...views];
+    const listed = await followedEntries.listedLinks(views.map(({ title, note, url }) => [title, note, url]));
+    return views.map((view, index) => ({ ...view, listed_links: listed[index] ?? [] }));
   }
 
   return {
@@ -110,14 +119,16 @@ export function createEvidenceService(deps: EvidenceDeps) {
         (row) => presentPiece(row, host),
         (last) => cursors.encode("evidence", filters, [last.capturedAt.toISOString(), last.id]),
       );
-      return withTotal(page, { count }, () => database.read.evidenceItem.count({ where }));
+      const data = await withListed(call, page.data);
+      return withTotal({ ...page, data }, { count }, () => database.read.evidenceItem.count({ where }));
     },
 
     /** @throws ProblemError record_not_found when it does not exist or the caller may not know of it */
     async get(call: Call, id: string): Promise<EvidenceView> {
       requirePermission(call, evidencePolicy.read);
       const { row, host } = await find(call, id);
-      return presentPiece(row, host);
+      const [view] = await withListed(call, [presentPiece(row, host)]);
+      return view ?? presentPiece(row, host);
     },
 
     /** A file as it was kept, for saving and never for showing. @throws ProblemError record_not_found, internal_error when its bytes are gone */

@@ -3,10 +3,11 @@ import type { Deps } from "../deps.ts";
 import { insertRows } from "../../database/insert.ts";
 import type { ReadClient, TransactionClient, Tx } from "../../database/database.ts";
 import type { FollowedEntry, FollowedList } from "../../generated/sqlite/client.ts";
+import type { ListedByView, ListedLinkView } from "../../kernel/listed-by.ts";
 import { severities } from "../../kernel/vocabulary.ts";
 import { isInForce, isKept, type KeptEntry } from "./follows.policy.ts";
 import type { EntryKind } from "./follows.schema.ts";
-import type { ListedByView } from "../blacklist/blacklist.schema.ts";
+import { linksIn } from "./subjects.ts";
 
 /** The accounts of whom a list says something else from now on. */
 export interface EntriesChanged {
@@ -89,6 +90,19 @@ export function createFollowedEntries({ database, clock }: Deps<"database" | "cl
 
     listed,
     inForce,
+
+    /** The invites and domains in each of these groups of texts that followed lists name, as far as they do. Two queries for all of them. */
+    async listedLinks(groups: readonly (readonly (string | null)[])[]): Promise<ListedLinkView[][]> {
+      const found = groups.map((texts) => linksIn(texts));
+      const says = async (kind: "invite" | "domain") => await listed(kind, [...new Set(found.flatMap((links) => links[kind]))]);
+      const [invite, domain] = [await says("invite"), await says("domain")];
+      const of = (kind: "invite" | "domain", by: ReadonlyMap<string, ListedByView[]>, subjects: readonly string[]) =>
+        subjects.flatMap((subject) => {
+          const lists = by.get(subject);
+          return lists === undefined ? [] : [{ kind, subject, listed_by: lists }];
+        });
+      return found.map((links) => [...of("invite", invite, links.invite), ...of("domain", domain, links.domain)]);
+    },
 
     /** Every account that an entry is about, in parts. */
     async *userIds(): AsyncGenerator<string[]> {

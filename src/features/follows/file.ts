@@ -1,16 +1,17 @@
 import { z } from "zod";
 import type { FollowedEntry } from "../../generated/sqlite/client.ts";
-import { Snowflake, Timestamp } from "../../kernel/fields.ts";
+import { Timestamp } from "../../kernel/fields.ts";
 import { recommendedActions, severities } from "../../kernel/vocabulary.ts";
 import type { BlacklistTransfer } from "../blacklist/import/import.service.ts";
 import type { SourceLine } from "../blacklist/import-lines.ts";
 import { entryCategories, entryKinds, maxFileEntries } from "./follows.schema.ts";
 import { ReadingFailed } from "./outgoing.ts";
+import { subjectOf } from "./subjects.ts";
 
 /** What is read of a line; the other columns of an export are left alone. */
 const Line = z.object({
   kind: z.enum(entryKinds),
-  subject_id: Snowflake,
+  subject_id: z.string().max(253),
   number: z.string().min(1).max(40).optional(),
   status: z.string().max(40).optional(),
   scope: z.string().max(40).optional(),
@@ -45,7 +46,9 @@ export async function entriesIn(
     if (count > maxFileEntries) throw new ReadingFailed(`A file holds at most ${maxFileEntries.toString()} entries.`);
     const parsed = errors === undefined ? Line.safeParse(value) : undefined;
     if (parsed?.success !== true) throw new ReadingFailed(`Line ${line.toString()} of the file cannot be read.`);
-    const { kind, subject_id: subject, number, status, scope = "network", category, severity } = parsed.data;
+    const { kind, number, status, scope = "network", category, severity } = parsed.data;
+    const subject = subjectOf(kind, parsed.data.subject_id);
+    if (subject === undefined) throw new ReadingFailed(`Line ${line.toString()} of the file cannot be read.`);
     if (status !== undefined && status !== "active" && status !== "scheduled") continue;
     if (categories.length > 0 && !categories.includes(category)) continue;
     const originId = number ?? `${kind}:${subject}:${scope}`;

@@ -5,7 +5,7 @@ import { blacklistCategories, recommendedActions, severities } from "../../kerne
 export const listKinds = ["provost", "file"] as const;
 export type ListKind = (typeof listKinds)[number];
 /** What an entry of a list can be about. */
-export const entryKinds = ["user", "server"] as const;
+export const entryKinds = ["user", "server", "invite", "domain"] as const;
 export type EntryKind = (typeof entryKinds)[number];
 export const entryCategories = [...new Set([...blacklistCategories.user, ...blacklistCategories.server])];
 const trustWords = { low: 25, medium: 50, high: 90 } as const;

@@ -256,6 +256,8 @@ export function createFollowsService(deps: FollowsDeps) {
       const entry = rows.filter(isKept).find(({ expiresAt }) => expiresAt === null || expiresAt > now);
       if (entry === undefined) throw recordNotFound();
       const { kind, subject_id, category, severity, recommended_action, starts_at, expires_at } = presentEntry(entry);
+      if (kind !== "user" && kind !== "server")
+        throw new ProblemError("invalid_transition", { detail: "Only people and servers can stand on your own blacklist." });
       const told = { kind, subject_id, category, severity, recommended_action, expires_at, reason_public, reason_internal };
       const record = { ...told, ...(entry.startsAt > now && { starts_at }) } as CreateBlacklistInput;
       const originReference = `${id}/${number}`;

@@ -6,7 +6,6 @@ import type { FollowedEntry, FollowedList, Prisma } from "../../generated/sqlite
 import type { Call } from "../../kernel/call.ts";
 import { addSeconds } from "../../kernel/clock.ts";
 import { ProblemError } from "../../kernel/errors.ts";
-import { Snowflake } from "../../kernel/fields.ts";
 import { sealedIn } from "../../kernel/secrets.ts";
 import type { BlacklistTransfer } from "../blacklist/import/import.service.ts";
 import type { SourceLine } from "../blacklist/import-lines.ts";
@@ -14,6 +13,7 @@ import { emptied, saySame, type FollowedEntries } from "./entries.ts";
 import { FeedPage, FeedRefused, followPage, TakenEntry, type FeedEntry, type Standing } from "./feed.ts";
 import { entriesIn, linesIn } from "./file.ts";
 import { entryKinds, maxFileBytes } from "./follows.schema.ts";
+import { subjectOf } from "./subjects.ts";
 import { ReadingFailed, type Outgoing } from "./outgoing.ts";
 
 export interface ReadingDeps extends Deps<"database" | "audit" | "clock" | "keyring"> {
@@ -194,13 +194,14 @@ function standingOf({ cursor, taken, lastSeq, unexplained, explainable }: Follow
 function rowOf(list: FollowedList, { record_id: originId, number, revision, retract, record }: FeedEntry, now: Date): FollowedEntry {
   const row = emptied({ listId: list.id, originId, number, revision, updatedAt: now });
   const categories = list.categories as string[];
-  if (retract || record === null || !entryKinds.some((kind) => kind === record.kind)) return row;
-  if (!Snowflake.safeParse(record.subject_id).success) return row;
+  const kind = entryKinds.find((one) => one === record?.kind);
+  const subject = kind === undefined || record === null ? undefined : subjectOf(kind, record.subject_id);
+  if (retract || record === null || kind === undefined || subject === undefined) return row;
   if (categories.length > 0 && !categories.includes(record.category)) return row;
   return {
     ...row,
-    kind: record.kind,
-    subject: record.subject_id,
+    kind,
+    subject,
     category: record.category,
     severity: record.severity,
     recommendedAction: record.recommended_action,

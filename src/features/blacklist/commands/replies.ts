@@ -1,6 +1,7 @@
 import type { VerbInput, Verbs } from "../../../commands/verbs.ts";
 import type { BlacklistImport } from "../import/import.schema.ts";
-import type { BlacklistCheck, BlacklistView, CheckedRecord, ListedByView } from "../blacklist.schema.ts";
+import type { BlacklistCheck, BlacklistView, CheckedRecord } from "../blacklist.schema.ts";
+import type { ListedByView } from "../../../kernel/listed-by.ts";
 import { escapeText } from "../../../discord/replies.ts";
 import { sentenceText } from "../../../discord/sentence.ts";
 import type { Reply, Wording, CommandInput, Question } from "../../../commands/entry.ts";
