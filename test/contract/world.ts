@@ -1,3 +1,4 @@
+import { systemCall } from "../../src/kernel/call.ts";
 import { open } from "node:fs/promises";
 import { beforeAll, inject } from "vitest";
 import type { Database } from "../../src/database/database.ts";
@@ -51,10 +52,12 @@ const readings = new WeakMap<object, { mark: string; rows: Promise<Record<string
  * Every row of every table, but for when a key was last used, what the service works off by itself, and the entries that say that somebody was refused. They are read again
  * only if something was committed since: most of what is asked about is refused, and commits nothing.
  */
-export async function everyRow({ app: { database } }: Pick<World, "app">): Promise<Record<string, string[]>> {
-  const mark = await commitMark(database);
+export async function everyRow({ app: { database, lists } }: Pick<World, "app">): Promise<Record<string, string[]>> {
   const last = readings.get(database);
-  if (last !== undefined && mark !== undefined && last.mark === mark) return last.rows;
+  if (last !== undefined && last.mark === (await commitMark(database))) return last.rows;
+  // What servers do about whom was listed before is done by now.
+  await lists.worker.catchUp(systemCall("job", "catch up"));
+  const mark = await commitMark(database);
   const rows = readRows(database);
   if (mark !== undefined) readings.set(database, { mark, rows });
   return rows;

@@ -53,6 +53,10 @@ export async function playAll(world: World): Promise<PlayedWorld> {
   const rules = await world.put(`/guilds/${world.guild.id}/direct`, { warning: { level: "moderator" } }, { actor: owner });
   if (rules.status >= 300) throw new Error(JSON.stringify(rules.body));
   await made(`/guilds/${world.guild.id}/moderation`, { action: "warning", user_id: bob.id, reason }, moderator);
+  const followed = (await made("/lists", { name: "Harbour Watch", kind: "file" })).id as string;
+  const entry = { kind: "user", subject_id: bob.id, number: "HW-1", category: "ban_evasion", severity: "high" };
+  const sent = await world.put(`/lists/${followed}/file`, { records: [entry] }, { actor: owner });
+  if (sent.status >= 300) throw new Error(JSON.stringify(sent.body));
   await made(`/guilds/${world.guild.id}/exemptions`, { user_id: ann.id, reason: "A friend of the house." });
   await made("/keys", { name: "site", scopes: ["staff.*"], delegation: "trusted" });
 
@@ -158,6 +162,7 @@ export async function playAll(world: World): Promise<PlayedWorld> {
       "case history": inCase,
       "case timeline": byUser,
       history: byUser,
+      "follows entries": { list: followed },
       "intel servers": byUser,
       "intel matches": byUser,
       "intel strikes": byUser,

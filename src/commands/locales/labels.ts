@@ -5,6 +5,7 @@ export const labels = texts({
   en: {
     "label id": "Id",
     "label list": "List",
+    "label listed_links": "Listed links",
     "label min_severity": "Least severity",
     "label muted_alerts": "Muted alerts",
     "label name": "Name",
@@ -460,6 +461,7 @@ export const labels = texts({
   de: {
     "label id": "ID",
     "label list": "Liste",
+    "label listed_links": "Gelistete Links",
     "label min_severity": "Geringste Schwere",
     "label muted_alerts": "Stummgeschaltete Meldungen",
     "label name": "Name",

@@ -20,7 +20,7 @@ const Address = z
   .string()
   .trim()
   .max(2000)
-  .regex(/^https?:\/\/[^\s\\]+$/i, "Write an address that begins with https://.")
+  .regex(/^https?:\/\/[^\s\\]+$/, "Write an address that begins with https://.")
   .refine((address) => URL.canParse(address) && hasNoSecret(new URL(address)), "Leave names, passwords and # out of the address.")
   .meta({
     description: "Of another Provost: where it answers, without a path of its API. Of a file: where it is; without it the file is sent",

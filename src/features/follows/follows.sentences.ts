@@ -34,5 +34,6 @@ export const followsSentences: Sentences = {
   "Write an address that begins with https://.": "Schreibe eine Adresse, die mit https:// beginnt.",
   "Leave names, passwords and # out of the address.": "Lass Namen, Passwörter und # aus der Adresse weg.",
   "Write the API key as you got it.": "Schreibe den API-Schlüssel so, wie du ihn bekommen hast.",
+  "Only people and servers can stand on your own blacklist.": "Nur Personen und Server können auf eurer eigenen Sperrliste stehen.",
   "Name the list by its id.": "Nenne die Liste mit ihrer ID.",
 };

@@ -70,7 +70,7 @@ export const followsTexts = texts({
     "follows * categories": "Was übernommen wird, etwa raid, scam; alles, wenn du es weglässt",
     "follows * interval": "Minuten zwischen zwei Lesungen",
     "follows * name": "Wie ihr die Liste nennt",
-    "follows * address": "Ihre Adresse; keine bei einer gesendeten Datei",
+    "follows * address": "Ihre Adresse; leer, wenn ihr die Datei sendet",
     "follows * key": "Der API-Schlüssel des anderen Provost",
     "follows * file": "Die Datei: CSV, wie ein Export es schreibt",
     "follows * entry": "Die Nummer des Eintrags, etwa BL-000123",

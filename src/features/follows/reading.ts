@@ -196,7 +196,9 @@ function rowOf(list: FollowedList, { record_id: originId, number, revision, retr
   const categories = list.categories as string[];
   const kind = entryKinds.find((one) => one === record?.kind);
   const subject = kind === undefined || record === null ? undefined : subjectOf(kind, record.subject_id);
-  if (retract || record === null || kind === undefined || subject === undefined) return row;
+  // A record that does not count for a while, as an appeal against it is open, says nothing until it does.
+  const isCounting = record?.status === "active" || record?.status === "scheduled";
+  if (retract || record === null || !isCounting || kind === undefined || subject === undefined) return row;
   if (categories.length > 0 && !categories.includes(record.category)) return row;
   return {
     ...row,
