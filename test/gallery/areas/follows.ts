@@ -1,7 +1,7 @@
-import { idIn, type Stage } from "../stage.ts";
+import type { Stage } from "../stage.ts";
 
 /** Lists of other communities that are followed. No address of them answers. */
-export async function follows({ people, say, begin }: Stage): Promise<void> {
+export async function follows({ people, say, begin, world }: Stage): Promise<void> {
   const { ada, mona, vera, rogue, resident } = people;
   const file = (text: string) => ({ file: { name: "list.csv", bytes: Buffer.from(text) } });
   const csv = `kind,subject_id,number,category,severity\nuser,${rogue.id},N-1,raid,high\nuser,${resident.id},N-2,scam,low\n`;
@@ -9,15 +9,16 @@ export async function follows({ people, say, begin }: Stage): Promise<void> {
   begin("follows");
   await say(mona, "follows list");
   const address = "https://127.0.0.1";
-  const asked = idIn(
-    await say(
-      ada,
-      "follows add",
-      { trust: "high", categories: "raid, scam" },
-      { form: { name: "Harbour Watch", address, key: "prv_live_harbour" } },
-    ),
+  const idOf = async (name: string): Promise<string> =>
+    (await world.app.database.read.followedList.findUniqueOrThrow({ where: { name }, select: { id: true } })).id;
+  await say(
+    ada,
+    "follows add",
+    { trust: "high", categories: "raid, scam" },
+    { form: { name: "Harbour Watch", address, key: "prv_live_harbour" } },
   );
-  const list = idIn(await say(ada, "follows add", { kind: "file" }, { form: { name: "Quay Watch" } }));
+  await say(ada, "follows add", { kind: "file" }, { form: { name: "Quay Watch" } });
+  const [asked, list] = [await idOf("Harbour Watch"), await idOf("Quay Watch")];
   await say(ada, "follows add", { kind: "file" }, { form: { name: "Quay Watch" } });
   await say(ada, "follows add", {}, { form: { name: "No key", address } });
   await say(mona, "follows add");
