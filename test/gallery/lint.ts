@@ -33,7 +33,7 @@ const rules: readonly Rule[] = [
   },
   { says: "a time that only programs read", finds: (text) => /\d{4}-\d\d-\d\dT\d\d:\d\d/.test(text) || /\bP(?:T?\d+[A-Z])+\b/.test(text) },
   { says: "a value of a program", finds: (text) => /\b(?:null|undefined|NaN|\[object)\b/.test(text) },
-  { says: "English in German", language: "de", finds: (text) => englishIn(text.replaceAll(/\S*…|^\((?:file)? .*\.\w+\)$/g, "")).length > 0 },
+  { says: "English in German", language: "de", finds: (text) => englishIn(text.replaceAll(/\S*…|^\((?:file)? \S*\)$/g, "")).length > 0 },
 ];
 
 /** A line without what stands in code spans, mentions and times. */
