@@ -28,7 +28,7 @@ import { setup } from "./features/setup/feature.ts";
 import { registry, serverFacts } from "./features/servers/feature.ts";
 import { staff } from "./features/staff/feature.ts";
 import { timeline } from "./features/timeline/feature.ts";
-import { cards, deliveries, requestRecords, workflows } from "./features/workflows/feature.ts";
+import { appeals, cards, deliveries, requestRecords, workflows } from "./features/workflows/feature.ts";
 import type { HttpApp } from "./http/app.ts";
 import type { Route } from "./operations/route.ts";
 
@@ -63,6 +63,7 @@ export const features = compose<Core & Interfaces>()
   .with(requestRecords)
   .with(cases)
   .with(workflows)
+  .with(appeals)
   .with(deliveries)
   .with(lists)
   .with(messages)

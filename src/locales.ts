@@ -39,6 +39,7 @@ import { staffSentences } from "./features/staff/staff.sentences.ts";
 import { staffTexts } from "./features/staff/staff.texts.ts";
 import { timelineSentences } from "./features/timeline/timeline.sentences.ts";
 import { workflowsSentences } from "./features/workflows/workflows.sentences.ts";
+import { appealPageTexts } from "./features/workflows/appeals/appeal-page.texts.ts";
 import { noticesTexts } from "./features/workflows/notices.texts.ts";
 import { directSentences, directTexts } from "./features/workflows/direct/direct.texts.ts";
 import { requestTitlesDe, workflowsTexts } from "./features/workflows/workflows.texts.ts";
@@ -83,6 +84,7 @@ export const en = {
   ...workflowsTexts.en,
   ...noticesTexts.en,
   ...directTexts.en,
+  ...appealPageTexts.en,
 };
 
 /** German. */
@@ -117,6 +119,7 @@ export const de = {
   ...workflowsTexts.de,
   ...noticesTexts.de,
   ...directTexts.de,
+  ...appealPageTexts.de,
 };
 
 /** What the service says by itself, in German by the English sentence. */

@@ -33,6 +33,8 @@ export interface Config {
     port: number;
     /** How browsers reach the service, without trailing slash. */
     publicUrl: string;
+    /** Whether the operator says how browsers reach it: only then people are sent links. */
+    isPublic: boolean;
     limits: RateLimits;
     requireIfMatch: boolean;
     /** Addresses and networks of reverse proxies whose `X-Forwarded-For` counts. */
@@ -136,6 +138,7 @@ function toConfig(env: Env): Config {
       host: env.HOST,
       port: env.PORT,
       publicUrl: env.PUBLIC_URL ?? `http://127.0.0.1:${env.PORT.toString()}`,
+      isPublic: env.PUBLIC_URL !== undefined,
       limits: env.RATE_LIMITS,
       requireIfMatch: env.REQUIRE_IF_MATCH,
       trustedProxies: env.TRUSTED_PROXIES,

@@ -149,6 +149,11 @@ function denied(required: string, missingIn: "key" | "acting_user"): ProblemErro
   return new ProblemError("permission_denied", { detail: lackText(required, missingIn), extra: { required, missing_in: missingIn } });
 }
 
+/** Whether the acting user has shown who they are. People do in Discord, on the service's own pages, and by an assertion that is signed; the word of an API key is nobody's proof. */
+export function isOwnWord({ via, isSigned }: Call): boolean {
+  return via !== "rest" || isSigned === true;
+}
+
 /** The call of somebody who uses the pages. They have no rights as staff there, also when they are signed in. */
 export function webCall(requestId: string, userId: string | null = null): Call {
   const decide: Actor["decide"] = () => ({ allowed: false, reasons: [] });

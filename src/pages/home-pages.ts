@@ -8,10 +8,10 @@ import { answer, readerAt, type Site } from "./site.ts";
 const icon = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path fill="#4752c4" d="M8 0 1.5 2.4v5.1C1.5 11.5 4.2 14.6 8 16c3.8-1.4 6.5-4.5 6.5-8.5V2.4z"/><path fill="none" stroke="#fff" stroke-width="2" d="m5 8 2.2 2.3L11.2 6"/></svg>\n`;
 
 /** What somebody finds who opens the bare address of an installation. */
-export function homePages(site: Site): HtmlPage[] {
+export function homePages(site: Site & { config: { http: { isPublic: boolean } } }): HtmlPage[] {
   return [
     page({ method: "get", path: "/", operationId: "showHome", summary: "Say what this address is" }, async (c) =>
-      answer(c, site, 200, home(readerAt(c, site))),
+      answer(c, site, 200, home(readerAt(c, site), site.config.http.isPublic)),
     ),
     page({ method: "get", path: "/favicon.ico", operationId: "showIcon", summary: "The icon of the pages" }, async (c) =>
       c.body(icon, 200, { "content-type": "image/svg+xml", "cache-control": "public, max-age=86400" }),
@@ -19,7 +19,8 @@ export function homePages(site: Site): HtmlPage[] {
   ];
 }
 
-function home(reader: Reader): Promise<WrittenPage> {
+/** @param hasAppeals whether people can appeal at a page */
+function home(reader: Reader, hasAppeals: boolean): Promise<WrittenPage> {
   const { t, base } = reader;
   return layout(
     reader,
@@ -28,6 +29,7 @@ function home(reader: Reader): Promise<WrittenPage> {
       <section>
         <h2>${t("page home member")}</h2>
         <p>${filled(t("page home privacy-rest"), { link: html`<a href="${linkTo(reader, "/privacy")}">${t("page home privacy")}</a>` })}</p>
+        ${hasAppeals ? html`<p><a href="${linkTo(reader, "/appeal")}">${t("page home appeal")}</a></p>` : ""}
       </section>
       <section>
         <h2>${t("page home client")}</h2>

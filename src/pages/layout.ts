@@ -76,7 +76,7 @@ export function timeText({ language }: Reader, at: Date): Markup {
 }
 
 /** A number of minutes, days or the like in words. */
-export function durationText({ language }: Reader, count: number, unit: "second" | "minute" | "day"): string {
+export function durationText({ language }: Reader, count: number, unit: "second" | "minute" | "hour" | "day"): string {
   return new Intl.NumberFormat(locales[language], { style: "unit", unit, unitDisplay: "long" }).format(count);
 }
 
@@ -89,12 +89,12 @@ export function listText({ language }: Reader, names: readonly string[]): string
 export const style = `:root {
   color-scheme: light dark;
   --page: #ffffff; --panel: #f3f4f8; --text: #1d2129; --soft: #525a66; --edge: #7d8590; --link: #3b46b5;
-  --accent: #4752c4; --on-accent: #ffffff; --danger: #b3261e; --on-danger: #ffffff; --button: #e7e9f0; --on-button: #1d2129;
+  --accent: #4752c4; --on-accent: #ffffff; --danger: #b3261e; --on-danger: #ffffff; --button: #e7e9f0; --on-button: #1d2129; --wrong: #b3261e;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --page: #15171c; --panel: #1f2229; --text: #e9ebef; --soft: #b3bac5; --edge: #7f8794; --link: #b0b8ff;
-    --accent: #4f5bd5; --on-accent: #ffffff; --danger: #c4342b; --on-danger: #ffffff; --button: #2d313b; --on-button: #e9ebef;
+    --accent: #4f5bd5; --on-accent: #ffffff; --danger: #c4342b; --on-danger: #ffffff; --button: #2d313b; --on-button: #e9ebef; --wrong: #ffb4ab;
   }
 }
 * { box-sizing: border-box; }
@@ -120,7 +120,20 @@ button, .button { display: block; width: 100%; min-height: 3rem; padding: 0.75re
 .agree { background: var(--accent); color: var(--on-accent); border-color: var(--accent); }
 .danger { background: var(--danger); color: var(--on-danger); border-color: var(--danger); }
 label { display: flex; align-items: center; gap: 0.75rem; min-height: 2.75rem; cursor: pointer; }
-input[type="checkbox"] { flex: none; width: 1.5rem; height: 1.5rem; margin: 0; }
+input[type="checkbox"], input[type="radio"] { flex: none; width: 1.5rem; height: 1.5rem; margin: 0; }
+h3 { font-size: 1rem; line-height: 1.35; margin: 0 0 0.375rem; }
+.field { margin: 0 0 1rem; }
+.field label { display: block; min-height: 2.75rem; padding: 0.5rem 0 0.25rem; font-weight: 600; }
+.field label span { font-weight: 400; }
+.field p { margin: 0 0 0.375rem; }
+textarea { display: block; width: 100%; min-height: 7rem; padding: 0.625rem 0.75rem; font: inherit; background: var(--page); color: var(--text); border: 1px solid var(--edge); border-radius: 0.625rem; resize: vertical; }
+input[type="file"] { display: block; width: 100%; min-height: 2.75rem; font: inherit; color: var(--text); }
+fieldset { margin: 0 0 1rem; padding: 0.5rem 0.875rem; border: 1px solid var(--edge); border-radius: 0.625rem; }
+legend { padding: 0 0.25rem; font-weight: 600; }
+blockquote { margin: 0 0 0.75rem; padding-left: 0.75rem; border-left: 3px solid var(--edge); white-space: pre-wrap; }
+.typed { white-space: pre-wrap; }
+.wrong { color: var(--wrong); font-weight: 600; }
+.fault { border: 2px solid var(--wrong); }
 summary { padding: 0.625rem 0; font-weight: 600; cursor: pointer; }
-a:focus-visible, button:focus-visible, input:focus-visible, summary:focus-visible { outline: 3px solid var(--link); outline-offset: 3px; }
+a:focus-visible, button:focus-visible, input:focus-visible, textarea:focus-visible, summary:focus-visible { outline: 3px solid var(--link); outline-offset: 3px; }
 `;

@@ -30,6 +30,7 @@ test("the required variables alone give every default", () => {
     http: {
       host: "127.0.0.1",
       port: 8080,
+      isPublic: false,
       publicUrl: "http://127.0.0.1:8080",
       limits: {
         read: { count: 600, seconds: 60 },

@@ -123,7 +123,7 @@ function createRooms(database: Database, sandbox: Sandbox, settings: Settings, c
   });
   const pages = authorizationPages({
     authorization,
-    signIn: createSignIn({ database, oauth, keyring, clock, publicUrl }),
+    signIns: [createSignIn({ database, oauth, keyring, clock, publicUrl })],
     returnTo,
     names: createConsentNames({ read: database.read, guildState }),
     clock,

@@ -297,6 +297,8 @@ describe("who takes part", () => {
 
     const filed = await file({ target: name });
     expect(filed.status).toBe(201);
+    const again = await file({ target: reference });
+    expect([again.status, again.body.code, again.body.reference]).toEqual([409, "duplicate_open", filed.body.reference]);
     const mine = await ground.get(`/workflows/appeal/${filed.body.reference}`, { actor: user });
     expect([mine.status, mine.body.data.status, mine.body.data.requester.id]).toEqual([200, "pending", user]);
     for (const path of [`/workflows/blacklist-user/${reference}`, `/workflows/blacklist-user/${foreign.reference}`])

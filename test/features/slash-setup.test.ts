@@ -186,6 +186,23 @@ describe("/setup", () => {
     expect(world.app.channels.of(world.guild.id)).toEqual({ board: two.id });
   });
 
+  test("chooses what people are asked who appeal, one question at a time, and shows it to whoever gives nothing", async () => {
+    const asked = async () => (await world.get("/appeals/questions", { actor: owner })).body.data;
+    expect(await world.slash(owner, "setup appeal")).toContain("are asked nothing besides why");
+    await world.slash(owner, "setup appeal", { question: "What happened?", required: true });
+    await world.slash(owner, "setup appeal", { question: "What else?" });
+    const shown = await world.slash(owner, "setup appeal", { number: 2, question: "What now?" });
+    expect(shown).toContain("1. What happened? (has to be answered)\n2. What now? (need not be answered)");
+    expect(await asked()).toMatchObject({ revision: 4, updated_by: owner.id });
+    expect(await world.slash(await staffAtConsole(world, "viewer"), "setup appeal", { without: 1 })).toContain("permission_denied");
+    await world.slash(owner, "setup appeal", { without: 1 });
+    expect((await asked()).questions).toEqual([{ question: "What now?", required: false }]);
+    const stale = await world.put("/appeals/questions", { questions: [] }, { actor: owner, headers: { "if-match": '"v4"' } });
+    expect([stale.status, (await asked()).questions.length]).toEqual([412, 1]);
+    const { data } = (await world.get("/audit?action=appeal_questions.update", { actor: owner })).body;
+    expect(data).toHaveLength(4);
+  });
+
   test("changes a policy with lengths as people write them, and refuses what contradicts itself", async () => {
     await world.slash(owner, "setup policy", { kind: "alt-request", approvals: 2, "approvals-grave": 2, decision: "3d" });
     const read = async () => (await world.get("/workflows/policies/alt-request", { actor: owner })).body.data;

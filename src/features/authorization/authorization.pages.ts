@@ -22,8 +22,8 @@ export interface PageDeps extends Site {
   authorization: AuthorizationService;
   names: ConsentNames;
   clock: Clock;
-  /** The privacy page's own way back from Discord: operators register one address for both. */
-  signIn: Pick<SignInService, "owns" | "finish">;
+  /** The other ways back from Discord, of pages people sign in at: operators register one address for all of them. */
+  signIns: readonly Pick<SignInService, "owns" | "finish">[];
   /** Where the last page can lead back to, by name. */
   returnTo: ReadonlyMap<string, string>;
 }
@@ -121,8 +121,9 @@ function callbackPage(deps: PageDeps): HtmlPage {
       const reader = readerAt(c, deps, languageOfState(state));
       const url = new URL(`${deps.publicUrl()}/authorize/callback`);
       for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(name, value);
-      if (state !== undefined && deps.signIn.owns(state)) {
-        const end = await deps.signIn.finish(webCall(requestIdOf(c)), { state, url, cookies: getCookie(c) });
+      const signIn = state === undefined ? undefined : deps.signIns.find((one) => one.owns(state));
+      if (state !== undefined && signIn !== undefined) {
+        const end = await signIn.finish(webCall(requestIdOf(c)), { state, url, cookies: getCookie(c) });
         return redirect(c, deps, linkTo(reader, end.path), end.cookies);
       }
       const cookieOf = (sessionId: string): string | undefined => sessionCookieOf(deps, sessionId, getCookie(c));

@@ -19,13 +19,18 @@ export const grants = feature({
 type FromConfig = "serverDetail" | "returnTo" | "pagesKey" | "cooldownSeconds";
 
 export const authorization = feature({
-  create({ config, keyFor, ...deps }: Omit<AuthorizationDeps, FromConfig> & Core & { signIn: SignInService }) {
+  create({ config, keyFor, ...deps }: Omit<AuthorizationDeps, FromConfig> & Core & Record<"signIn" | "appealSignIn", SignInService>) {
     const { serverDetail, returnTo, refreshCooldownSeconds: cooldownSeconds } = config;
     return { authorization: createAuthorizationService({ ...deps, serverDetail, returnTo, cooldownSeconds, pagesKey: keyFor("pages") }) };
   },
   routes: ({ authorization }) => authorizationRoutes(authorization),
-  pages({ config, database, guildState, ...services }) {
-    return authorizationPages({ ...services, names: createConsentNames({ read: database.read, guildState }), returnTo: config.returnTo });
+  pages({ config, database, guildState, signIn, appealSignIn, ...services }) {
+    return authorizationPages({
+      ...services,
+      signIns: [signIn, appealSignIn],
+      names: createConsentNames({ read: database.read, guildState }),
+      returnTo: config.returnTo,
+    });
   },
   jobs: ({ authorization }) => ({ authorization: authorization.sweep, sealedTexts: authorization.renewForms }),
 });

@@ -1,5 +1,5 @@
 import { storedPermission } from "../../kernel/permissions.ts";
-import { can, requirePermission, type Actor, type Call } from "../../kernel/call.ts";
+import { can, isOwnWord, requirePermission, type Actor, type Call } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { answersOf, keysOf, needsOf, type ConfirmationRow } from "./rows.ts";
 import type { Need } from "./confirmations.schema.ts";
@@ -37,7 +37,7 @@ export function requireSecondPerson(call: Call, actor: Actor, row: ConfirmationR
  * @throws ProblemError invalid_transition, conflict_of_interest
  */
 export function requireOwnWord(call: Call, actor: Actor, row: ConfirmationRow): void {
-  if (call.via === "rest" && call.isSigned !== true)
+  if (!isOwnWord(call))
     throw new ProblemError("invalid_transition", {
       detail: "The second person says yes in Discord with /confirm accept, or by a signed assertion.",
     });

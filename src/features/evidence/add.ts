@@ -6,7 +6,7 @@ import { requirePermission, requireWrite, type Call } from "../../kernel/call.ts
 import { fieldError, ProblemError } from "../../kernel/errors.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 import type { AuditService } from "../audit/audit.service.ts";
-import type { createCapture, FileDraft } from "./capture.ts";
+import { sniffType, type createCapture, type FileDraft } from "./capture.ts";
 import { auditKinds, confidentialPermission, evidencePolicy } from "./evidence.policy.ts";
 import { committed, presentPiece, whole, type Piece, type StoredMessage } from "./rows.ts";
 import { AddEvidenceInput, maxPieces, type EvidenceView, type ParsedEvidence } from "./evidence.schema.ts";
@@ -23,6 +23,16 @@ interface Draft {
   input: ParsedEvidence;
   message: StoredMessage | null;
   files: readonly FileDraft[];
+}
+
+/** Files that are on the disk and wait for a transaction to refer to them. */
+export interface KeptFiles {
+  /** The ids that their pieces of evidence get, in the order of the files. */
+  ids: readonly string[];
+  /** Add each as a piece of its own. The caller has checked the right to. @throws ProblemError invalid_transition when the record is full */
+  addInTx(tx: Tx, kind: HostKind, host: Host): Promise<void>;
+  /** They are deleted when nothing refers to them; called once the transaction is over, however it ended. */
+  release(): void;
 }
 
 /** A file that came with a request; it is moved away when it is kept. */
@@ -59,7 +69,8 @@ export function createAdding({ database, audit, events, hosts, capture }: AddDep
     }
   }
 
-  async function insert(tx: Tx, kind: HostKind, host: Host, { input, message, files }: Draft): Promise<Piece> {
+  async function insert(tx: Tx, kind: HostKind, host: Host, draft: Draft, id = uuid7(tx.now.getTime())): Promise<Piece> {
+    const { input, message, files } = draft;
     const held = await tx.db.evidenceItem.count({ where: { recordKind: kind, recordId: host.id } });
     if (held >= maxPieces)
       throw new ProblemError("invalid_transition", { detail: `A record holds at most ${maxPieces.toString()} pieces of evidence.` });
@@ -71,7 +82,7 @@ export function createAdding({ database, audit, events, hosts, capture }: AddDep
     };
     return await tx.db.evidenceItem.create({
       data: {
-        id: uuid7(tx.now.getTime()),
+        id,
         recordKind: kind,
         recordId: host.id,
         title: input.title ?? null,
@@ -106,6 +117,40 @@ export function createAdding({ database, audit, events, hosts, capture }: AddDep
   }
 
   return {
+    /** What the bytes of a file look like. */
+    typeOf: (file: SentFile): Promise<string> => sniffType(file.path),
+
+    /**
+     * Keep files for another feature's transaction, which adds them to a record of its own.
+     * @throws ProblemError storage_full, storage_readonly
+     */
+    async keep(files: readonly SentFile[], at: Date): Promise<KeptFiles> {
+      const pins: (() => void)[] = [];
+      const release = (): void => {
+        for (const unpin of pins) unpin();
+      };
+      try {
+        const drafts: (Draft & { id: string })[] = [];
+        for (const file of files)
+          drafts.push({
+            id: uuid7(at.getTime()),
+            input: AddEvidenceInput.parse({ kind: "file" }),
+            message: null,
+            files: [await capture.keep(file, file.name, pins)],
+          });
+        return {
+          ids: drafts.map(({ id }) => id),
+          release,
+          async addInTx(tx, kind, host) {
+            for (const draft of drafts) recordAdded(tx, kind, host, await insert(tx, kind, host, draft, draft.id));
+          },
+        };
+      } catch (error) {
+        release();
+        throw error;
+      }
+    },
+
     /**
      * Add a piece to a record the caller may change. Files are stored, and messages fetched, before anything is written.
      * @param file what came with the request, for a piece of kind `file`

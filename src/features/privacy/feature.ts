@@ -28,9 +28,10 @@ export const personalData = feature({
       erasures,
       reads: createDataReads({ database, erasures, clock, logger }),
       signIn: createSignIn({ database, oauth, keyring, clock, publicUrl }),
+      appealSignIn: createSignIn({ database, oauth, keyring, clock, publicUrl, page: "appeal" }),
     };
   },
-  jobs: ({ signIn }) => ({ signIn: signIn.sweep }),
+  jobs: ({ signIn, appealSignIn }) => ({ signIn: signIn.sweep, appealSignIn: appealSignIn.sweep }),
   close: ({ reads }) => reads.close(),
 });
 

@@ -90,5 +90,5 @@ function accountOf({ discord_user_id, memberships }: DataExportView): Markup {
 
 /** How long something lasts, as the texts name it. */
 function terms(reader: Reader): Record<"minutes" | "days", string> {
-  return { minutes: durationText(reader, signInSeconds / 60, "minute"), days: durationText(reader, closedMatchDays, "day") };
+  return { minutes: durationText(reader, signInSeconds.privacy / 60, "minute"), days: durationText(reader, closedMatchDays, "day") };
 }

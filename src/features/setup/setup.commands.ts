@@ -9,6 +9,7 @@ import type { ChannelsView } from "../channels/channels.schema.ts";
 import { picked, textIn } from "../../commands/input.ts";
 import { alertEntries } from "./commands/alerts.ts";
 import { channelsHere, channelsInput, channelsText, postable, purposes } from "./commands/channels.ts";
+import { appealEntry } from "./commands/appeal.ts";
 import { clientEntries } from "./commands/clients.ts";
 import { directSetupEntries, reasonNames } from "./commands/direct.ts";
 import { listEntries } from "./commands/lists.ts";
@@ -126,6 +127,7 @@ const setupEntries: readonly Entry[] = [
   channels,
   ...policies,
   ...directSetupEntries,
+  appealEntry,
   ...clientEntries,
   ...listEntries,
   ...alertEntries,

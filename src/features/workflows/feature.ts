@@ -11,6 +11,10 @@ import type { EventsService } from "../events/events.service.ts";
 import type { EventStreamsService } from "../events/streams.service.ts";
 import type { EvidenceService } from "../evidence/evidence.service.ts";
 import type { ConsentEnds } from "../authorization/grants/consent-end.ts";
+import { appealPages } from "./appeals/appeals.pages.ts";
+import { appealsRoutes } from "./appeals/appeals.routes.ts";
+import { createAppeals, type AppealsDeps } from "./appeals/appeals.service.ts";
+import { createQuestions } from "./appeals/questions.service.ts";
 import { amendRoutes, bulkRoutes } from "./bulk/changes.routes.ts";
 import { type CardsDeps, createCards } from "./cards/cards.ts";
 import { createCheckEnd } from "./checks/consented.ts";
@@ -33,6 +37,8 @@ import { selectIds } from "../../database/where.ts";
 import type { Call } from "../../kernel/call.ts";
 import type { NativeRecords } from "../native-actions/records.ts";
 import type { LinkReach } from "../links/reach.ts";
+import type { Site } from "../../pages/site.ts";
+import type { SignInService } from "../privacy/sign-in/sign-in.service.ts";
 import { mayKnow, viewerOf } from "./requests/workflows.policy.ts";
 
 interface RecordsNeeds extends ReadDeps {
@@ -57,7 +63,7 @@ interface WorkflowsNeeds
   extends
     Omit<WorkflowsDeps, "referencePrefix" | "drafts" | "notices">,
     Omit<DraftsDeps, "workflows" | "records">,
-    Pick<Core, "config" | "operator"> {
+    Pick<Core, "config" | "operator" | "publicUrl"> {
   audit: AuditService;
   events: Pick<EventsService, "emit">;
   eventStreams: Pick<EventStreamsService, "registerHiddenIds">;
@@ -71,7 +77,7 @@ interface WorkflowsNeeds
 export const workflows = feature({
   commands: workflowCommands,
   create({ config, draftRecords, eventStreams, consentEnds, ...deps }: WorkflowsNeeds) {
-    const notices = createNoticeTexts(deps);
+    const notices = createNoticeTexts({ ...deps, appealPage: config.http.isPublic ? () => `${deps.publicUrl()}/appeal` : undefined });
     consentEnds.register(createCheckEnd(deps));
     const workflows = createWorkflowsService({ ...deps, notices, drafts: draftRecords, referencePrefix: config.referencePrefix });
     const drafts = createDraftsService({ ...deps, records: draftRecords, workflows });
@@ -92,6 +98,20 @@ export const workflows = feature({
     ...directRoutes(workflows.direct),
   ],
   jobs: ({ workflows }) => ({ workflows: workflows.expireDue, reminders: workflows.remind }),
+});
+
+type AppealsNeeds = Omit<AppealsDeps, "questions"> &
+  Core &
+  Site & { workflows: WorkflowsService; audit: AuditService; evidence: EvidenceService; appealSignIn: SignInService };
+
+/** The page at which people appeal what was decided about them, and what they are asked there. */
+export const appeals = feature({
+  create(deps: AppealsNeeds) {
+    const questions = createQuestions(deps);
+    return { appealQuestions: questions, appeals: createAppeals({ ...deps, questions }) };
+  },
+  routes: ({ appealQuestions }) => appealsRoutes(appealQuestions),
+  pages: (all) => appealPages({ ...all, isSetUp: all.config.http.isPublic }),
 });
 
 /** What approvals leave to be done in Discord, or for a date. */

@@ -17,6 +17,8 @@ export interface PageSpec<
   summary: string;
   /** Schemas see text; a part that does not fit its schema answers a page of its own before the handler. */
   request?: { params?: Params; query?: Query; form?: Form };
+  /** Its form has files: the handler receives it, once it knows from whom. */
+  hasFiles?: true;
   /** Whether the OpenAPI document lists this page. */
   document?: boolean;
   tags?: string[];

@@ -23,7 +23,7 @@ export function handlePage({ spec, handle }: HtmlPage, { limiters, isShuttingDow
     request.isPage = true;
     if (isShuttingDown(c)) throw new ProblemError("shutting_down");
     takeToken(limiters.read, request.network, request);
-    const response = await readPageInput(spec.request, c)
+    const response = await readPageInput(spec, c)
       .then((input) => handle(c, input))
       .catch((error: unknown) => Promise.reject(asError(error)));
     for (const [name, value] of Object.entries({ "cache-control": "no-store", ...request.responseHeaders }))
@@ -32,9 +32,9 @@ export function handlePage({ spec, handle }: HtmlPage, { limiters, isShuttingDow
   };
 }
 
-async function readPageInput(schemas: HtmlPage["spec"]["request"], c: HttpContext): Promise<PageInput> {
+async function readPageInput({ request: schemas, hasFiles }: HtmlPage["spec"], c: HttpContext): Promise<PageInput> {
   const request = c.get("request");
-  const form = request.method === "POST" ? await readForm(c) : "";
+  const form = request.method === "POST" && hasFiles !== true ? await readForm(c) : "";
   const errors: FieldError[] = [];
   const parse = (schema: z.ZodType | undefined, value: unknown, where: FieldError["in"]): unknown =>
     schema === undefined ? value : check(schema, value, where, errors);

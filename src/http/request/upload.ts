@@ -9,7 +9,7 @@ import { fileProblem } from "../../kernel/files.ts";
 import type { Body } from "./body-stream.ts";
 import { check, pointer } from "../../kernel/validation.ts";
 import { bodyTooLarge } from "./media.ts";
-import type { UploadSpec } from "../../operations/route.ts";
+import type { UploadedFile, UploadSpec } from "../../operations/route.ts";
 import { Busboy } from "@fastify/busboy";
 
 /** What parts, their headers and their text fields may take besides the file. */
@@ -60,10 +60,11 @@ export async function receiveUpload(stream: Readable, type: string, spec: Upload
 interface Received {
   texts: Map<string, string>;
   errors: FieldError[];
-  file: { path: string; name: string; sha256: string; bytes: number } | undefined;
+  file: UploadedFile | undefined;
 }
 
-async function writePart(part: Readable, file: NonNullable<Received["file"]>, signal: AbortSignal): Promise<void> {
+/** Write what arrives to the path of a file, and note its size and its hash. */
+export async function writePart(part: Readable, file: UploadedFile, signal: AbortSignal): Promise<void> {
   const sha256 = createHash("sha256");
   const counted = async function* (source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     for await (const chunk of source) {
@@ -107,7 +108,7 @@ function tooLarge({ maxBytes }: UploadSpec): ProblemError {
 }
 
 /** What the parser of parts complains about is the body's own fault. */
-function asProblem(error: unknown): unknown {
+export function asProblem(error: unknown): unknown {
   const problem = fileProblem(error);
   if (problem instanceof ProblemError || (problem instanceof Error && "code" in problem)) return problem;
   return new ProblemError("malformed_request", { detail: "The body is not valid multipart/form-data.", cause: error });

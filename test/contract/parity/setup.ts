@@ -82,7 +82,19 @@ const lists: readonly Case[] = [
   { entry: "setup lists undo", before: hold, http: (scene) => ["POST", at(scene, "held-actions/undo")] },
 ];
 
+const asked = { question: "What happened?", required: true };
+
 const policies: readonly Case[] = [
+  {
+    entry: "setup appeal",
+    before: async ({ world, owner }) => void (await world.put("/appeals/questions", { questions: [asked] }, { actor: owner })),
+    given: () => ({ number: 1, question: "What will you do differently?" }),
+    http: () => ["PUT", "/appeals/questions", { questions: [{ ...asked, question: "What will you do differently?" }] }],
+    wrong: {
+      given: () => ({ question: asked.question }),
+      http: () => ["PUT", "/appeals/questions", { questions: [asked, { question: asked.question }] }],
+    },
+  },
   {
     entry: "setup policy",
     given: () => ({

@@ -1,7 +1,7 @@
 import { html } from "hono/html";
 import type { TextKey } from "../../../commands/texts.ts";
 import { durationText, filled, timeText, type Markup } from "../../../pages/layout.ts";
-import type { Reader } from "../../../pages/reader.ts";
+import { linkTo, type Reader } from "../../../pages/reader.ts";
 import type { DataExportView } from "../privacy.schema.ts";
 import { listOf, orNothing, section, type ServerName } from "./sections.ts";
 
@@ -99,7 +99,7 @@ export function recordsPart(reader: Reader, data: DataExportView, nameOf: Server
       t("page rest blacklist"),
       (one) => html`${one.number}, ${word(reader, one.status)}: ${one.reason_public ?? t("page rest no-reason")}`,
     ),
-    ...appealed.map(({ number }) => html`<p>${t("page rest appeal", { number })}</p>`),
+    ...appealed.map(({ number }) => html`<p><a href="${linkTo(reader, `/appeal/decision/${number}`)}">${t("page rest appeal", { number })}</a></p>`),
     ...listOf(
       reader,
       data.requests,

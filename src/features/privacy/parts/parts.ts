@@ -153,10 +153,8 @@ function consentedChecks(stored: unknown, userId: string): RequestPart["checks"]
   return own.map(({ key, result, detail, at }) => ({ key, result, detail, at }));
 }
 
-const appealWords: Readonly<Record<string, string>> = {
-  active: "Ask the staff of the community to file an appeal for you, and name this number.",
-  scheduled: "Ask the staff of the community to file an appeal for you, and name this number.",
-};
+const appealable = "Appeal at the page /appeal of this service, or ask the staff of the community to file an appeal for you.";
+const appealWords: Readonly<Record<string, string>> = { active: appealable, scheduled: appealable };
 
 /** The names of the rules alone: their details may speak of others. */
 function rulesOf(why: unknown): string[] {

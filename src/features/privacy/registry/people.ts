@@ -66,7 +66,7 @@ export const peopleColumns = {
     about: (userId, createdAt) => ({ OR: [{ userA: userId }, { userB: userId }], createdAt }),
     columns: { userA: "id", userB: "id", activeKey: "id", confidence: "code", kind: "code", basis: gone, status: "code", endReason: gone },
   },
-  PrivacySession: { columns: { verifier: "sealed" } },
+  PrivacySession: { columns: { page: "code", about: "other", verifier: "sealed" } },
   DataRead: { columns: { what: "code" } },
   PoachIncident: {
     about: "offender_ids",

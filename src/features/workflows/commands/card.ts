@@ -117,7 +117,7 @@ function fieldsOf(view: WorkflowView, { t, history, outcome, blocked }: CardFor)
   const payload: Named = Object.entries(view.payload)
     .filter(([name, value]) => !said.has(name) && value !== view.summary && (isPermanent(name, value) || !isEmpty(value)))
     .slice(0, limits.payload)
-    .map(([name, value]) => [labelOf(name, t), payloadText(name, value, t)]);
+    .flatMap(([name, value]) => answersIn(name, value) ?? [[labelOf(name, t), payloadText(name, value, t)]]);
   const ends: Named = endFields(view, t).map(([name, value]) => [t(`card ${name}`), value]);
   return [...own, ...payload, ...ends].flatMap(([name, value]) => {
     // Discord takes no message with a field in which nothing can be seen.
@@ -125,6 +125,12 @@ function fieldsOf(view: WorkflowView, { t, history, outcome, blocked }: CardFor)
     const shown = cut(value, limits.value);
     return [{ name: cut(name, 100), value: shown, inline: shown.length < 40 }];
   });
+}
+
+/** What somebody answered who appeals: each question is a field of its own. */
+function answersIn(name: string, value: unknown): Named | undefined {
+  if (name !== "answers" || !Array.isArray(value)) return undefined;
+  return (value as { question: string; answer: string }[]).map(({ question, answer }) => [escapeText(question), escapeText(answer)]);
 }
 
 /** A field of the payload; an end that is given as a length counts from the decision. */
@@ -183,10 +189,11 @@ export function checkLine({ key, result, detail }: Pick<CheckView, "key" | "resu
   return `${t(`card check-${result}`)} ${name}: ${sentenceText(detail, t)}`;
 }
 
-function endFields({ decision, effects }: WorkflowView, t: Translate): Fields {
+function endFields({ decision, effects, evidence }: WorkflowView, t: Translate): Fields {
   const by = decision === null ? "" : mentionOf(decision.by);
   const why = escapeText(decision?.reason_public ?? "");
   return [
+    ["pieces", evidence.length === 0 ? undefined : t("card pieces-count", { count: evidence.length })],
     ["decision", [by, why].filter((part) => part !== "").join(" · ")],
     ["effects", effects.map(({ status, detail }) => `• ${sentenceText(detail, t)} (${t(`card effect-${status}`)})`).join("\n")],
   ];

@@ -10,6 +10,8 @@ export interface NoticeTextsDeps {
   guildState: Pick<GuildState, "guilds" | "preferredLocale">;
   /** As the operator names it; without one, people are sent to the staff. */
   operator?: Operator;
+  /** The address at which people appeal; without one, they do by command or write to somebody. */
+  appealPage?: (() => string) | undefined;
 }
 
 const message = 2000;
@@ -35,7 +37,7 @@ interface Sender {
  * The messages to people: in the language of the server that a request was filed in, else of the first one that states a language. What
  * people wrote is escaped, and cut before anything else has to go.
  */
-export function createNoticeTexts({ guildState, operator = nobodyNamed }: NoticeTextsDeps): NoticeTexts {
+export function createNoticeTexts({ guildState, operator = nobodyNamed, appealPage }: NoticeTextsDeps): NoticeTexts {
   function namesOf(guildIds: readonly string[], { t, language }: Sender): string {
     return listText(
       guildState.guilds().filter(({ id }) => guildIds.includes(id)),
@@ -58,15 +60,24 @@ export function createNoticeTexts({ guildState, operator = nobodyNamed }: Notice
     return contactText(operator) ?? t("notice staff", { from });
   }
 
-  function appealText(sender: Sender, { appealUntil, hasCommands }: PunishmentNotice): string | null {
+  function appealText(sender: Sender, { appealUntil, hasCommands, reference }: PunishmentNotice): string | null {
     if (appealUntil === null) return null;
     const { t, from } = sender;
     const filled = { from, until: dayText(appealUntil) };
+    if (appealPage !== undefined) return t("notice appeal-page", { ...filled, url: `${appealPage()}?reference=${reference}` });
     const url = operator.contact?.startsWith("https:") === true ? operator.contact : undefined;
     if (hasCommands) return t("notice appeal-command", filled);
     return url === undefined
       ? t("notice appeal-contact", { ...filled, contact: addressee(sender) })
       : t("notice appeal-link", { ...filled, url });
+  }
+
+  /** Where the requester of an appeal sees how it stands: they may be on no server any more. */
+  function ownPageText(
+    t: Translate,
+    { reference, isForOneself = false }: { reference: string; isForOneself?: boolean | undefined },
+  ): string | null {
+    return appealPage === undefined || !isForOneself ? null : t("notice own-page", { url: `${appealPage()}/status/${reference}` });
   }
 
   return {
@@ -120,13 +131,14 @@ export function createNoticeTexts({ guildState, operator = nobodyNamed }: Notice
       };
     },
 
-    requester({ guildId, reference, reason, kind, status, questions, message: more }) {
+    requester({ guildId, reference, reason, kind, status, questions, message: more, isForOneself = false }) {
       const { t, from } = senderOf(guildId);
+      const page = ownPageText(t, { reference, isForOneself });
       const body = [...questions.map((question) => `- ${lineText(question)}`), ...(more === undefined ? [] : [escapeText(more)])];
       return fitted(
         because(t(`notice requester ${status}`, { from, kind: enumLabel(kind, t) }), reason),
         body.join("\n"),
-        lines(questions.length === 0 ? null : t("notice answer", { from }), referenceText(t, reference)),
+        lines(page ?? (questions.length === 0 ? null : t("notice answer", { from })), referenceText(t, reference)),
       );
     },
 
@@ -135,10 +147,14 @@ export function createNoticeTexts({ guildState, operator = nobodyNamed }: Notice
       return t("notice channel", { reference: `\`${reference}\``, status: enumLabel(status, t) });
     },
 
-    comment({ guildId, reference, kind, body }) {
+    comment({ guildId, reference, kind, body, isForOneself = false }) {
       const { t, from } = senderOf(guildId);
       const head = t("notice comment", { from, kind: enumLabel(kind, t) });
-      return fitted(head, escapeText(body), lines(t("notice comment-answer", { from }), referenceText(t, reference)));
+      return fitted(
+        head,
+        escapeText(body),
+        lines(ownPageText(t, { reference, isForOneself }) ?? t("notice comment-answer", { from }), referenceText(t, reference)),
+      );
     },
 
     withReason(amends, { guildId, reason }) {

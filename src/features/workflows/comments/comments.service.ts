@@ -22,7 +22,7 @@ import { policyOf, type Policy } from "../policies/policies.ts";
 import { isOpenStatus } from "../state/table.ts";
 import { openRequest } from "../requests/act.ts";
 import { contextOf, deciderOf, type Ranks } from "../requests/context.ts";
-import { kindOf } from "../kinds/kinds.ts";
+import { kindOf, kinds } from "../kinds/kinds.ts";
 import { readPermission, statusAt, type Request } from "../requests/workflows.policy.ts";
 
 export type CommentsService = ReturnType<typeof createComments>;
@@ -166,7 +166,8 @@ function createRecord({ audit, events, effects, notices }: Pick<CommentsDeps, "a
   /** The requester is told of what staff say to them. */
   function noticeOf({ requesterId, reference, type, origin }: Request, { id, body, visibility }: WorkflowComment, { notify }: Policy) {
     if (requesterId === null || visibility !== "requester" || notify !== "dm") return [];
-    const content = notices.comment({ guildId: guildOf(origin), reference, kind: type, body });
+    const isForOneself = kinds[type as WorkflowKind].filedForOneself !== undefined;
+    const content = notices.comment({ guildId: guildOf(origin), reference, kind: type, body, isForOneself });
     const message = { kind: "message_user", userId: requesterId, content, reason: reference } as const;
     return [{ key: "notice.requester", ...discordEffect(message, { id, detail: "The requester is told of a comment." }) }];
   }

@@ -15,12 +15,12 @@ type Reader = Pick<ReadClient | TransactionClient, "setting">;
 
 export type GuildSetting<Value> = ReturnType<typeof createGuildSetting<Value>>;
 
-/** One setting that every server has for itself, kept whole among the settings. */
+/** One setting that every server has for itself, or the community as a whole (null), kept whole among the settings. */
 export function createGuildSetting<Value>(name: string, schema: z.ZodType<Value>, nothing: Value) {
-  const keyOf = (guildId: string): string => `${name}:${guildId}`;
+  const keyOf = (guildId: string | null): string => (guildId === null ? name : `${name}:${guildId}`);
   const unset: Stored<Value> = { value: nothing, revision: 1, updated_by: null, updated_at: null };
 
-  async function read(db: Reader, guildId: string): Promise<Stored<Value>> {
+  async function read(db: Reader, guildId: string | null): Promise<Stored<Value>> {
     const row = await db.setting.findUnique({ where: { key: keyOf(guildId) } });
     const stored = row?.value as unknown as Stored<unknown> | undefined;
     const value = schema.safeParse(stored?.value);
@@ -37,7 +37,7 @@ export function createGuildSetting<Value>(name: string, schema: z.ZodType<Value>
      */
     async put(
       tx: Tx,
-      guildId: string,
+      guildId: string | null,
       { value, ifMatch }: { value: Value; ifMatch: number | undefined },
       onChange: (before: Value) => void,
     ): Promise<Stored<Value>> {

@@ -58,6 +58,8 @@ export interface RequesterNotice extends Notice {
   status: AnnouncedStatus;
   questions: readonly string[];
   message: string | undefined;
+  /** Whether people file the kind for themselves, at the page of appeals. */
+  isForOneself?: boolean;
 }
 
 /** A message, and the one that makes up for it when the decision behind it is taken back. */
@@ -74,7 +76,7 @@ export interface NoticeTexts {
   requester(notice: RequesterNotice): string;
   /** For the channel that a request was filed in, which others read too. */
   channel(notice: Omit<Notice, "reason"> & { status: AnnouncedStatus }): string;
-  comment(notice: Omit<Notice, "reason"> & { kind: string; body: string }): string;
+  comment(notice: Omit<Notice, "reason"> & { kind: string; body: string; isForOneself?: boolean }): string;
   /** What makes up for a message, with the reason of the reversal: somebody's words, or a sentence of the service. */
   withReason(amends: string, reversal: { guildId: string | undefined; reason: string }): string;
 }

@@ -50,6 +50,8 @@ interface MoveOptions {
 export interface ActOptions extends Pick<MoveOptions, "ifMatch"> {
   /** Show what would come of it, and write nothing. */
   isDryRun?: boolean | undefined;
+  /** What else is written with the move, or refuses it. */
+  alongside?: (tx: Tx, moved: Pick<DecisionAnswer, "id" | "reference">) => Promise<void>;
 }
 
 /** A move that is understood, with all it depends on. */
@@ -201,12 +203,16 @@ export function createActing(parts: ActDeps) {
     input: DecisionInput,
     options: ActOptions = {},
   ): Promise<DecisionAnswer> {
-    const { ifMatch, isDryRun = false } = options;
+    const { ifMatch, isDryRun = false, alongside } = options;
     requireRight(call, type, input);
     if (input.body.payload !== undefined) requireKnownFields(kinds[type], input.body.payload);
     try {
       const work = isDryRun ? tryOut : move;
-      return await database.write(isDryRun ? { ...call, idempotency: null } : call, (tx) => work(tx, type, key, input, { ifMatch }));
+      return await database.write(isDryRun ? { ...call, idempotency: null } : call, async (tx) => {
+        const answer = await work(tx, type, key, input, { ifMatch });
+        await alongside?.(tx, answer);
+        return answer;
+      });
     } catch (error) {
       if (error instanceof DryRunEnd) return error.answer;
       throw error;

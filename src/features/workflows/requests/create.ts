@@ -6,12 +6,14 @@ import type { Tx } from "../../../database/database.ts";
 import { nextNumber } from "../../../database/counter.ts";
 import type { GuildState } from "../../../discord/guild-state.ts";
 import type { Prisma } from "../../../generated/sqlite/client.ts";
-import { requireWrite, can, type Call } from "../../../kernel/call.ts";
+import { requireWrite, can, isOwnWord, type Call } from "../../../kernel/call.ts";
 import { uuid7 } from "../../../kernel/ids.ts";
 import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 import { fieldError, ProblemError } from "../../../kernel/errors.ts";
 import type { GrantsService } from "../../authorization/grants/grants.service.ts";
 import type { LinkReach } from "../../links/reach.ts";
+import { appealEndOf, findOwnDecision } from "../appeals/decisions.ts";
+import { requireOnlyAppeal } from "../appeals/only-appeal.ts";
 import { findTarget } from "../effects/appeal-target.ts";
 import type { Checks } from "../checks/checks.ts";
 import type { Effects } from "../effects/effects.ts";
@@ -39,6 +41,11 @@ export interface CreateDeps extends Deps<"database" | "audit" | "events" | "reac
 /** Files a request inside another transaction of this feature. The caller has checked the right to, and redacts what leaves. */
 export type FileInTx = (tx: Tx, type: WorkflowKind, intake: Intake, options?: { isDirect?: boolean }) => Promise<CreationAnswer>;
 
+export interface FilingOptions {
+  /** What else is written with the request, or refuses it. */
+  alongside?: (tx: Tx, filed: Pick<CreationAnswer, "id" | "reference">) => Promise<void>;
+}
+
 export function createFiling(parts: CreateDeps) {
   const { database, audit, events, effects, checks, grants, reach, filing, referencePrefix } = parts;
 
@@ -46,12 +53,15 @@ export function createFiling(parts: CreateDeps) {
    * File a request. The body is understood generously: see the kinds' aliases and what they assume.
    * @throws ZodError, ProblemError duplicate_open, cooldown, rate_limited
    */
-  async function create(call: Call, type: WorkflowKind, body: unknown): Promise<CreationAnswer> {
+  async function create(call: Call, type: WorkflowKind, body: unknown, { alongside }: FilingOptions = {}): Promise<CreationAnswer> {
     const { intake, isForOneself } = requireFiling(call, type, body);
-    if (isForOneself) await grants.requireGrant(call.actor?.id ?? "");
+    // Of whom an API key alone says who they are, a consent shows it.
+    if (isForOneself && !isOwnWord(call)) await grants.requireGrant(call.actor?.id ?? "");
     const answer = await database.write(call, async (tx) => {
-      if (isForOneself) await requireOwnTarget(tx, reach, type, intake);
-      return await fileInTx(tx, type, intake);
+      await requireAppealable(tx, { reach, type, intake, isForOneself });
+      const filed = await fileInTx(tx, type, intake);
+      await alongside?.(tx, filed);
+      return filed;
     });
     return visibleCreation(call, answer);
   }
@@ -194,20 +204,34 @@ function requireFiling(call: Call, type: WorkflowKind, body: unknown): { intake:
   return { intake, isForOneself };
 }
 
-/** A person without rights here asks only about what is about them, with any account of theirs. @throws ProblemError validation_failed */
-async function requireOwnTarget(
-  tx: Tx,
-  reach: Pick<LinkReach, "linkedAccountsOf">,
-  type: WorkflowKind,
-  { payload }: Intake,
-): Promise<void> {
-  const userId = tx.call.actor?.id ?? "";
-  const field = kinds[type].filedForOneself?.about ?? "";
-  const target = await findTarget(tx.db, String(payload[field]));
+interface Appealing {
+  reach: Pick<LinkReach, "linkedAccountsOf">;
+  type: WorkflowKind;
+  intake: Intake;
+  isForOneself: boolean;
+}
+
+/**
+ * What people file for themselves is filed in time, by staff as well. A person without rights here asks only about what was decided about
+ * them, as far as they may know of it, with any account of theirs, and once at a time.
+ * @throws ProblemError validation_failed, duplicate_open, cooldown
+ */
+async function requireAppealable(tx: Tx, { reach, type, intake: { payload }, isForOneself }: Appealing): Promise<void> {
+  const field = kinds[type].filedForOneself?.about;
+  if (field === undefined) return;
+  const name = String(payload[field]);
   const viewer = await viewerOf(tx.db, reach, tx.call);
-  const accounts = new Set([userId, ...viewer.accounts]);
-  if (target?.users.some((id) => accounts.has(id)) !== true || !target.isKnownTo(viewer))
-    throw fieldError(`/${field}`, "unknown_reference", "There is nothing about you under this name.");
+  const accounts = new Set([tx.call.actor?.id ?? "", ...viewer.accounts]);
+  const target = await findTarget(tx.db, name);
+  const isKnown = target?.isKnownTo(viewer) === true;
+  if (isForOneself) {
+    const decision = await findOwnDecision(tx.db, accounts, target?.kind === "case" ? target.reference : name);
+    if (!isKnown || decision === undefined)
+      throw fieldError(`/${field}`, "unknown_reference", "There is nothing about you under this name.");
+  }
+  const end = isKnown ? await appealEndOf(tx.db, target) : null;
+  if (end !== null && end <= tx.now) throw fieldError(`/${field}`, "appeal_over", `The time to appeal this ended at ${end.toISOString()}.`);
+  if (isForOneself && target !== null) await requireOnlyAppeal(tx, target, accounts);
 }
 
 function requesterName(guildState: GuildState, call: Call): string | null {

@@ -105,7 +105,8 @@ async function readNeighbours(tx: Tx, { type, coolDownSeconds }: Filing, about: 
   return await wholeRequests(tx, found);
 }
 
-function coolDown(deniedAt: Date, seconds: number, now: Date): ProblemError {
+/** The refusal of what was denied a short while ago. */
+export function coolDown(deniedAt: Date, seconds: number, now: Date): ProblemError {
   const until = addSeconds(deniedAt, seconds);
   const retryAfter = Math.ceil((until.getTime() - now.getTime()) / 1000);
   return new ProblemError("cooldown", { detail: "This was denied a short while ago.", extra: { until: until.toISOString() }, retryAfter });

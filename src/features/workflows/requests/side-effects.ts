@@ -269,7 +269,8 @@ function noticesOf(
   }
   if ((input.body.notify ?? policy.notify) === "none") return [];
   const { questions = [], message } = input.body;
-  const content = notices.requester({ ...about, kind, status, reason: input.reasonPublic, questions, message });
+  const isForOneself = kinds[kind as WorkflowKind].filedForOneself !== undefined;
+  const content = notices.requester({ ...about, kind, status, reason: input.reasonPublic, questions, message, isForOneself });
   const action = { kind: "message_user", userId: requesterId, content, reason: reference } as const;
   return [{ key, ...discordEffect(action, { id, detail: `The requester is told that the request ${wording[status]}.` }) }];
 }
