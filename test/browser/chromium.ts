@@ -107,7 +107,7 @@ const flawScript = `(() => {
     const { height, width } = element.getBoundingClientRect();
     if (element.checkVisibility() && (height < 44 || width < 44)) flaws.push("small target " + width + "x" + height + ": " + say(element));
   }
-  for (const element of document.querySelectorAll("input:not([type=hidden])")) if (element.labels.length === 0) flaws.push("a field without label");
+  for (const element of document.querySelectorAll("input:not([type=hidden]), textarea")) if (element.labels.length === 0) flaws.push("a field without label");
   for (const element of document.querySelectorAll("button, a")) if (element.textContent.trim() === "") flaws.push("a control without words");
   return flaws;
 })()`;
