@@ -19,15 +19,17 @@ export function referenceOf(record: { number: number }): string {
   return blacklistReference(record.number);
 }
 
-/** Whether a record counts, now or once it starts. */
+/** Whether a record counts, now or once it starts, or once no appeal suspends it any more. */
 export function isLive(record: { status: string; startsAt: Date; expiresAt: Date | null }, now: Date): boolean {
-  return ["active", "scheduled"].includes(statusAt(record, now));
+  return ["active", "scheduled", "suspended"].includes(statusAt(record, now));
 }
 
 /** The status that counts at a moment, whether or not the sweep has come by. */
 export function statusAt(record: { status: string; startsAt: Date; expiresAt: Date | null }, now: Date): BlacklistView["status"] {
-  if (record.status !== "active" && record.status !== "scheduled") return record.status as BlacklistView["status"];
+  const { status } = record;
+  if (status !== "active" && status !== "scheduled" && status !== "suspended") return status as BlacklistView["status"];
   if (record.expiresAt !== null && record.expiresAt <= now) return "expired";
+  if (status === "suspended") return status;
   return record.startsAt <= now ? "active" : "scheduled";
 }
 

@@ -5,7 +5,7 @@ import { altChoices, blacklistCategories, memberPolicies, recommendedActions, se
 
 export const kinds = ["user", "server"] as const;
 export const anyCategory = z.enum([...new Set([...blacklistCategories.user, ...blacklistCategories.server])]);
-export const statuses = ["active", "scheduled", "expired", "revoked", "superseded"] as const;
+export const statuses = ["active", "scheduled", "suspended", "expired", "revoked", "superseded"] as const;
 export type Status = (typeof statuses)[number];
 
 export const RevokeReason = text(3, 1000).meta({ description: "Why the record is taken back" });

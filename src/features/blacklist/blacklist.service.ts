@@ -191,7 +191,7 @@ export function createBlacklistService(parts: BlacklistDeps) {
       return moved + (await tellReviews(call));
     },
 
-    ...createInTx(records),
+    ...createInTx(records, opening),
     /** Before several records are made in one transaction: so that two who make the same ones never wait for each other. */
     lockSubjects: records.lockSubjects,
   };

@@ -21,6 +21,8 @@ export type WordFilter = (typeof wordFilters)[number];
 
 /** Statuses of records that count, or will. */
 export const liveStatuses = ["active", "scheduled"] as const satisfies readonly Status[];
+/** Statuses of records that end when their time is over. */
+export const endingStatuses = [...liveStatuses, "suspended"] as const satisfies readonly Status[];
 
 /**
  * The database's words for the filters of the list.
@@ -53,10 +55,12 @@ type OneOf = (all: readonly Status[], wanted: readonly Status[]) => { in: Status
 function shownAs(status: Status, now: Date, one: OneOf): Where {
   const stored: Where = { status: one(statuses, [status]) };
   const live: Where = { status: one(statuses, liveStatuses) };
+  const ending: Where = { status: one(statuses, endingStatuses) };
   const lasting: Where = { OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] };
   if (status === "active") return { AND: [live, lasting, { startsAt: { lte: now } }] };
   if (status === "scheduled") return { AND: [live, lasting, { startsAt: { gt: now } }] };
-  if (status === "expired") return { OR: [stored, { AND: [live, { expiresAt: { lte: now } }] }] };
+  if (status === "suspended") return { AND: [stored, lasting] };
+  if (status === "expired") return { OR: [stored, { AND: [ending, { expiresAt: { lte: now } }] }] };
   return stored;
 }
 

@@ -4,8 +4,8 @@ import { type Severity, severities } from "../../kernel/vocabulary.ts";
 import type { ReadClient, TransactionClient, Tx } from "../../database/database.ts";
 import type { BlacklistRecord } from "../../generated/sqlite/client.ts";
 import { fieldError } from "../../kernel/errors.ts";
-import { withKey } from "./open.ts";
-import { isLive } from "./blacklist.policy.ts";
+import { withKey, type Opening } from "./open.ts";
+import { isLive, statusAt } from "./blacklist.policy.ts";
 import { activeKeyOf, defaultActions, revocation, type BlacklistRecords, type RecordChange, type RecordDraft } from "./records.ts";
 import { BlacklistUndo, restoringOf, resultOf, type UndoneRecord } from "./undo.ts";
 import type { UndoNote } from "../../kernel/undo.ts";
@@ -26,7 +26,7 @@ const erased = { restored: false, detail: "The record was erased.", row: null };
 const ended = (row: BlacklistRecord): UndoneRecord => ({ restored: false, detail: "The record does not count any more.", row });
 
 /** Records as parts of other features' transactions. Those features have checked rights, ranks and conflicts. */
-export function createInTx(records: BlacklistRecords) {
+export function createInTx(records: BlacklistRecords, opening: Pick<Opening, "requireImpartial">) {
   /** A record under its lock, or null once it was erased. */
   async function lockInTx(tx: Tx, id: string): Promise<BlacklistRecord | null> {
     await tx.lock(`blacklist:${id}`);
@@ -113,6 +113,26 @@ export function createInTx(records: BlacklistRecords) {
       const row = await lockInTx(tx, id);
       if (row === null || !isLive(row, tx.now)) return null;
       return await changeInTx(tx, row, revocation(tx, note.reason), { ...note, action: "blacklist.revoke" });
+    },
+
+    /**
+     * Have a record not count for now; false, with nothing done, for one that does not count anyway. It counts again with `resumeInTx`.
+     * @throws ProblemError conflict_of_interest, hierarchy_violation
+     */
+    async suspendInTx(tx: Tx, id: string, note: UndoNote): Promise<boolean> {
+      const row = await lockInTx(tx, id);
+      if (row === null || !isLive(row, tx.now)) return false;
+      await opening.requireImpartial(tx, row);
+      if (row.status !== "suspended") await records.change(tx, row, { status: "suspended" }, { ...note, action: "blacklist.suspend" });
+      return true;
+    },
+
+    /** Have a suspended record count again; one whose time is over meanwhile has ended. */
+    async resumeInTx(tx: Tx, id: string, note: UndoNote): Promise<void> {
+      const row = await lockInTx(tx, id);
+      if (row === null || statusAt(row, tx.now) !== "suspended") return;
+      const status = row.startsAt > tx.now ? "scheduled" : "active";
+      await records.change(tx, row, { status }, { ...note, action: "blacklist.resume" });
     },
 
     /**

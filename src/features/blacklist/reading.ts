@@ -5,7 +5,7 @@ import { newestFirst } from "../../kernel/keyset.ts";
 import type { Position } from "../../kernel/page.ts";
 import { statusAt } from "./blacklist.policy.ts";
 import { kinds, statuses } from "./blacklist.schema.ts";
-import { conditions, liveStatuses, wordFilters, type Asked, type Filters, type WordFilter } from "./filters.ts";
+import { conditions, endingStatuses, liveStatuses, wordFilters, type Asked, type Filters, type WordFilter } from "./filters.ts";
 import { fewRecords } from "./search.ts";
 
 type Where = Prisma.BlacklistRecordWhereInput;
@@ -102,7 +102,7 @@ function overdueParts(now: Date): Part[] {
   return [
     { where: { status: "scheduled", startsAt: { lte: now } }, orderBy: { startsAt: "asc" } },
     { where: { status: "active", startsAt: { gt: now } }, orderBy: { startsAt: "asc" } },
-    ...liveStatuses.map((status): Part => ({ where: { status, expiresAt: { lte: now } }, orderBy: { expiresAt: "asc" } })),
+    ...endingStatuses.map((status): Part => ({ where: { status, expiresAt: { lte: now } }, orderBy: { expiresAt: "asc" } })),
   ];
 }
 

@@ -247,6 +247,7 @@ export function mergedFields(holder: BlacklistRecord, draft: RecordDraft, now: D
     }),
     ...(!keepsEnd && { expiresAt: end }),
     includeAlts: widerOf(holder.includeAlts, draft.includeAlts),
-    ...(startsNow && { startsAt: now, status: "active" }),
+    ...(startsNow && { startsAt: now }),
+    ...(startsNow && holder.status === "scheduled" && { status: "active" }),
   };
 }

@@ -25,6 +25,8 @@ export const blacklistActions = {
   "blacklist.update": { what: "updated", event: "blacklist.updated" },
   "blacklist.start": { what: "started", event: "blacklist.updated" },
   "blacklist.supersede": { what: "superseded", event: "blacklist.updated" },
+  "blacklist.suspend": { what: "updated", event: "blacklist.updated" },
+  "blacklist.resume": { what: "updated", event: "blacklist.updated" },
   "blacklist.restore": { what: "updated", event: "blacklist.updated" },
   "blacklist.revoke": { what: "revoked", event: "blacklist.revoked" },
   "blacklist.expire": { what: "expired", event: "blacklist.expired" },

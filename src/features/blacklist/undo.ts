@@ -63,7 +63,7 @@ export async function restoringOf(tx: Tx, row: BlacklistRecord, { before, after 
   const changed = (Object.keys(columns) as (keyof BlacklistView)[]).filter((field) => !isSame(was, written, field));
   const restored = changed.filter((field) => isSame(is, written, field) && !(field === "starts_at" && isOverBefore(was, is)));
   const changes: Changes = Object.assign({}, ...restored.map((field) => columns[field]?.(was)));
-  const isScheduled = restored.includes("starts_at") && new Date(was.starts_at) > tx.now;
+  const isScheduled = restored.includes("starts_at") && row.status !== "suspended" && new Date(was.starts_at) > tx.now;
   return {
     changes: { ...changes, ...(isScheduled && { status: "scheduled" }) },
     kept: changed.filter((field) => !restored.includes(field)),

@@ -9,6 +9,7 @@ import { textColumns, wordRows } from "./words.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { changedRecord } from "./bulk.ts";
 import { statusAt, isLive, referenceOf } from "./blacklist.policy.ts";
+import { endingStatuses } from "./filters.ts";
 import type { BlacklistRecords } from "./records.ts";
 import { type BlacklistRecord, Prisma } from "../../generated/sqlite/client.ts";
 
@@ -80,7 +81,7 @@ export function createSweep({ database, records, clock }: { database: Database; 
     const now = clock.now();
     const due = {
       OR: [
-        { status: { in: ["active", "scheduled"] }, expiresAt: { lte: now } },
+        { status: { in: [...endingStatuses] }, expiresAt: { lte: now } },
         { status: "scheduled", startsAt: { lte: now } },
       ],
     };

@@ -153,8 +153,9 @@ async function recordsWith(db: Reader, ids: readonly string[], now: Date): Promi
   return (await db.blacklistRecord.findMany({ where: { id: { in: [...new Set(ids)] } } })).filter((row) => counts(row, now));
 }
 
-function counts({ activeKey, startsAt, expiresAt }: BlacklistRecord, now: Date): boolean {
-  return activeKey !== null && startsAt <= now && (expiresAt === null || expiresAt > now);
+/** A record that an appeal suspends keeps its place and counts for nothing. */
+function counts({ activeKey, status, startsAt, expiresAt }: BlacklistRecord, now: Date): boolean {
+  return activeKey !== null && status !== "suspended" && startsAt <= now && (expiresAt === null || expiresAt > now);
 }
 
 function takesIn({ includeAlts }: Pick<BlacklistRecord, "includeAlts">, confidence: keyof typeof takenIn): boolean {

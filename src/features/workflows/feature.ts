@@ -97,7 +97,7 @@ export const workflows = feature({
     ...draftsRoutes(drafts),
     ...directRoutes(workflows.direct),
   ],
-  jobs: ({ workflows }) => ({ workflows: workflows.expireDue, reminders: workflows.remind }),
+  jobs: ({ workflows }) => ({ workflows: workflows.expireDue, reminders: workflows.remind, suspensions: workflows.resumeDue }),
 });
 
 type AppealsNeeds = Omit<AppealsDeps, "questions"> &

@@ -63,6 +63,11 @@ export const workflowsSentences: Sentences = {
   "You have too many open requests about this subject.": "Du hast dazu schon zu viele offene Anträge.",
   "You have filed too many appeals today.": "Du hast heute zu viele Einsprüche eingelegt.",
   "The time to appeal this ended at {at}.": "Die Frist für einen Einspruch dagegen endete {at}.",
+  "Leave this out: the staff decide whether the record counts until then.":
+    "Lass das weg: Ob der Eintrag bis dahin gilt, entscheidet das Team.",
+  "Only a record on the blacklist that counts can be suspended.": "Aussetzen lässt sich nur ein Eintrag auf der Sperrliste, der gilt.",
+  "An appeal about it is open.": "Ein Einspruch dagegen ist offen.",
+  "No open appeal suspends it any more.": "Kein offener Einspruch setzt ihn mehr aus.",
   "This question stands here twice.": "Diese Frage steht hier zweimal.",
   "You have filed too many requests in the last hour.": "Du hast in der letzten Stunde zu viele Anträge gestellt.",
   "Only http and https addresses are kept.": "Aufbewahrt werden nur Adressen mit http und https.",

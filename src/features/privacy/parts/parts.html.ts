@@ -91,7 +91,7 @@ export function readsPart(reader: Reader, { reads }: DataExportView): Markup {
 /** What moderation has about the person, which deleting what they shared does not touch. */
 export function recordsPart(reader: Reader, data: DataExportView, nameOf: ServerName): Markup {
   const { t } = reader;
-  const appealed = data.blacklist.entries.filter(({ status }) => status === "active" || status === "scheduled");
+  const appealed = data.blacklist.entries.filter(({ status }) => ["active", "scheduled", "suspended"].includes(status));
   const lists = [
     ...listOf(
       reader,
@@ -99,7 +99,9 @@ export function recordsPart(reader: Reader, data: DataExportView, nameOf: Server
       t("page rest blacklist"),
       (one) => html`${one.number}, ${word(reader, one.status)}: ${one.reason_public ?? t("page rest no-reason")}`,
     ),
-    ...appealed.map(({ number }) => html`<p><a href="${linkTo(reader, `/appeal/decision/${number}`)}">${t("page rest appeal", { number })}</a></p>`),
+    ...appealed.map(
+      ({ number }) => html`<p><a href="${linkTo(reader, `/appeal/decision/${number}`)}">${t("page rest appeal", { number })}</a></p>`,
+    ),
     ...listOf(
       reader,
       data.requests,

@@ -154,7 +154,7 @@ function consentedChecks(stored: unknown, userId: string): RequestPart["checks"]
 }
 
 const appealable = "Appeal at the page /appeal of this service, or ask the staff of the community to file an appeal for you.";
-const appealWords: Readonly<Record<string, string>> = { active: appealable, scheduled: appealable };
+const appealWords: Readonly<Record<string, string>> = { active: appealable, scheduled: appealable, suspended: appealable };
 
 /** The names of the rules alone: their details may speak of others. */
 function rulesOf(why: unknown): string[] {

@@ -25,6 +25,7 @@ export async function appealStatusPage(ground: FormGround, { view, comments }: O
       <section>
         <h2>${t("page appeal status state")}: ${t(`= ${view.status}`)}</h2>
         <p>${stateText(reader, view)}</p>
+        ${isOpen && view.payload["suspend"] === true ? html`<p>${t("page appeal status suspended")}</p>` : ""}
         <dl>
           <dt>${t("page appeal status against")}</dt>
           <dd><code>${String(view.payload["target"] ?? "")}</code></dd>

@@ -41,7 +41,10 @@ export async function requireOnlyAppeal(tx: Tx, target: AppealTarget, accounts: 
  * Every name of a decision, as appeals spell them: of a request, also those of the record and the actions it made. The first is the same
  * for all of them.
  */
-async function namesOf({ db }: Tx, { kind, id, reference }: AppealTarget): Promise<string[]> {
+export async function namesOf(
+  { db }: Pick<Tx, "db">,
+  { kind, id, reference }: Pick<AppealTarget, "kind" | "id" | "reference">,
+): Promise<string[]> {
   const origin =
     kind === "blacklist"
       ? (await db.blacklistRecord.findUnique({ where: { id }, select: { originReference: true } }))?.originReference

@@ -13,6 +13,9 @@ const AppealPayload = z
       .array(z.strictObject({ question: text(1, 500), answer: text(0, 2000) }))
       .max(20)
       .default([]),
+    suspend: z.boolean().default(false).meta({
+      description: "Whether the blacklist record does not count until the appeal is over: needs `blacklist.revoke`",
+    }),
   })
   .meta({ id: "AppealPayload" });
 
@@ -27,10 +30,11 @@ export const appeal = kind({
     desired_outcome: "public",
     user_id: "public",
     answers: "public",
+    suspend: "public",
   },
   assumed: { grounds: ({ reason, summary }) => reason ?? summary },
   aliases: { ...ofUser, target_id: "target", target_reference: "target", appeal_of: "target" },
-  filing: { options: ["target", "desired_outcome", { name: "user", field: "user_id" }], form: ["grounds", "evidence"] },
+  filing: { options: ["target", "desired_outcome", { name: "user", field: "user_id" }, "suspend"], form: ["grounds", "evidence"] },
   approvals: { usual: 1 },
   reversals: 1,
   clocks: { firstTouch: 48 * hour, decision: 14 * day, expiry: 60 * day },
@@ -44,6 +48,7 @@ export const appeal = kind({
   },
   effects: (payload) => [effect("appeal.ruling", payload)],
   filedForOneself: { about: "target" },
+  suspends: ({ target, suspend }) => (suspend ? target : undefined),
   events: { filed: "appeal.filed", decided: "appeal.decided" },
   example: { target: "BLU-REQ-000001", grounds: "The account was stolen on the day of the raid." },
 });

@@ -94,6 +94,8 @@ interface KindSpec<Payload extends z.ZodObject> {
   effects(payload: z.output<Payload>): readonly Use[];
   /** Whether people file it for themselves, without a permission, about what is about them: the field of the payload that names it. */
   filedForOneself?: { about: keyof z.output<Payload> & string };
+  /** What does not count while such a request is open: a record on the blacklist, by one of its names. */
+  suspends?(payload: z.output<Payload>): string | undefined;
   /** What is told of it besides what is told of every request. */
   events?: { filed: EventType; decided: EventType };
   /** Whether a decision counts when its subjects are compared with what is known: they are compared again. */

@@ -14,6 +14,7 @@ import type { GrantsService } from "../../authorization/grants/grants.service.ts
 import type { LinkReach } from "../../links/reach.ts";
 import { appealEndOf, findOwnDecision } from "../appeals/decisions.ts";
 import { requireOnlyAppeal } from "../appeals/only-appeal.ts";
+import type { Suspensions } from "../appeals/suspensions.ts";
 import { findTarget } from "../effects/appeal-target.ts";
 import type { Checks } from "../checks/checks.ts";
 import type { Effects } from "../effects/effects.ts";
@@ -30,6 +31,7 @@ import type { CreationAnswer } from "./workflows.schema.ts";
 import { visibleCreation } from "./visibility.ts";
 
 export interface CreateDeps extends Deps<"database" | "audit" | "events" | "reach" | "guildState"> {
+  suspensions: Pick<Suspensions, "followInTx">;
   effects: Effects;
   checks: Checks;
   grants: GrantsService;
@@ -47,7 +49,7 @@ export interface FilingOptions {
 }
 
 export function createFiling(parts: CreateDeps) {
-  const { database, audit, events, effects, checks, grants, reach, filing, referencePrefix } = parts;
+  const { database, audit, events, effects, checks, grants, reach, filing, referencePrefix, suspensions } = parts;
 
   /**
    * File a request. The body is understood generously: see the kinds' aliases and what they assume.
@@ -88,6 +90,7 @@ export function createFiling(parts: CreateDeps) {
     if (joined !== undefined) return await join(tx, joined, intake);
     const open = referencePrefix ?? policy.prefix;
     const prefix = isRestricted(subjects) ? confidentialPrefix(open) : open;
+    await suspensions.followInTx(tx, null, { type, isOpen: true, payload: intake.payload });
     const checked = kind.isChecked === true ? await checks.of(tx.db, String(intake.payload["user_id"]), tx.now) : null;
     const number = await nextNumber(tx, `workflow:${prefix}`, { isLast: !isDirect });
     const reference = `${prefix}-REQ-${number.toString().padStart(6, "0")}`;
@@ -197,6 +200,8 @@ function requireFiling(call: Call, type: WorkflowKind, body: unknown): { intake:
   const intake = understand(kinds[type], body);
   if (isForOneself) {
     // People need no permission to ask about what was decided about themselves.
+    if (kinds[type].suspends?.(intake.payload) !== undefined)
+      throw fieldError("/suspend", "not_offered", "Leave this out: the staff decide whether the record counts until then.");
     const named = intake.payload["user_id"];
     requireWrite(call, permission, { own: typeof named === "string" ? named : call.actor?.id });
     if (named === undefined) intake.payload["user_id"] = call.actor?.id;

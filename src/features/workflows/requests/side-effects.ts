@@ -4,6 +4,7 @@ import {
   decidePermission,
   canSee,
   eventPermission,
+  statusAt,
   subjectRows,
   viewerOf,
   wholeRequest,
@@ -20,12 +21,13 @@ import { fieldError, ProblemError, recordNotFound } from "../../../kernel/errors
 import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 import type { EventType } from "../../events/types.ts";
 import type { MatchesService } from "../../intelligence/matches/matches.service.ts";
+import type { Suspensions } from "../appeals/suspensions.ts";
 import type { Effects, Approval } from "../effects/effects.ts";
 import { announcedStatuses, type AnnouncedStatus, type NoticeTexts } from "../effects/notice-texts.ts";
 import type { Reversal, Done } from "../effects/types.ts";
 import { approversOf, type Moved } from "../state/transition.ts";
 import { lockKept } from "./attempt.ts";
-import { moves, permissionOf, verdicts, type Action } from "../state/table.ts";
+import { isOpenStatus, moves, permissionOf, verdicts, type Action } from "../state/table.ts";
 import { changesOf, moreEvidence, reasonOf, type Move } from "./changes.ts";
 import type { DecisionInput } from "./decision.ts";
 import { kinds } from "../kinds/kinds.ts";
@@ -38,6 +40,7 @@ export interface SideEffectDeps extends Deps<"audit" | "events" | "reach"> {
   notices: Pick<NoticeTexts, "requester" | "channel">;
   /** Bring the evidence of a request that is a duplicate to the one that is kept. */
   moveEvidence(tx: Tx, fromId: string, toId: string): Promise<void>;
+  suspensions: Pick<Suspensions, "followInTx">;
 }
 
 /** A move with what only its writing needs. */
@@ -61,7 +64,7 @@ const emitted: Partial<Readonly<Record<Action, EventType>>> = {
 };
 
 /** Writes a move: vote, status, effects, history, audit, events and messages, together or not at all. */
-export function createSideEffects({ audit, events, effects, reach, matches, notices, moveEvidence }: SideEffectDeps) {
+export function createSideEffects({ audit, events, effects, reach, matches, notices, moveEvidence, suspensions }: SideEffectDeps) {
   /** What a move does outside the request itself. */
   async function carryOut(tx: Tx, { request, input, actorId, result }: Transition): Promise<WorkflowEffect[]> {
     const { status } = result.next;
@@ -104,6 +107,11 @@ export function createSideEffects({ audit, events, effects, reach, matches, noti
     const { count } = await tx.db.workflowRequest.updateMany({ where: { id: request.id, revision: request.revision }, data: changes });
     if (count !== 1) throw new ProblemError("storage_busy", { retryAfter: 1 });
     if (move.amended !== undefined) await replaceSubjects(tx, request, move.amended);
+    await suspensions.followInTx(
+      tx,
+      { ...request, isOpen: isOpenStatus(statusAt(request, tx.now)) },
+      { ...request, isOpen: isOpenStatus(result.next.status), payload: move.amended ?? request.payload },
+    );
     await writeStep(tx, move);
     const messages = await effects.append(tx, { id: request.id, effects: [...request.effects, ...done] }, noticesOf(notices, move));
     recordTransition(tx, move);

@@ -9,6 +9,7 @@ import type { LinkReach } from "../../links/reach.ts";
 import type { GrantsService } from "../../authorization/grants/grants.service.ts";
 import type { EvidenceService } from "../../evidence/evidence.service.ts";
 import { createDirect, type DirectDeps } from "../direct/direct.service.ts";
+import { createSuspensions, type SuspensionDeps } from "../appeals/suspensions.ts";
 import { createBulk } from "../bulk/bulk.service.ts";
 import { createComments } from "../comments/comments.service.ts";
 import { createEffectTable, type EffectRooms } from "../effects/table.ts";
@@ -51,7 +52,7 @@ interface OwnDeps extends Deps<"database" | "events" | "guildState" | "cursors">
   requests: Reading;
 }
 
-export type WorkflowsDeps = OwnDeps & Omit<EffectRooms, "overturning"> & ChecksDeps;
+export type WorkflowsDeps = OwnDeps & Omit<EffectRooms, "overturning"> & ChecksDeps & Pick<SuspensionDeps, "blacklist">;
 
 export function createWorkflowsService(parts: WorkflowsDeps) {
   const { database, audit, events, evidence, guildState, access, reach, matches, cursors, clock = systemClock } = parts;
@@ -59,6 +60,7 @@ export function createWorkflowsService(parts: WorkflowsDeps) {
   const overturning = createOverturning({ audit, events, reach, effects: () => effects });
   const effects: Effects = createEffects(createEffectTable({ ...parts, overturning }), notices);
   const checks = createChecks(parts);
+  const suspensions = createSuspensions(parts);
   const { create, fileInTx } = createFiling({
     database,
     audit,
@@ -70,6 +72,7 @@ export function createWorkflowsService(parts: WorkflowsDeps) {
     guildState,
     filing,
     referencePrefix,
+    suspensions,
   });
   const { act, decide, approveInTx } = createActing({
     database,
@@ -81,6 +84,7 @@ export function createWorkflowsService(parts: WorkflowsDeps) {
     matches,
     notices,
     moveEvidence: evidence.moveInTx,
+    suspensions,
   });
 
   const beside = {
@@ -126,6 +130,7 @@ export function createWorkflowsService(parts: WorkflowsDeps) {
     ...beside,
     ...createExpiry({ database, audit, events, clock }),
     ...createReminders({ database, events, clock }),
+    resumeDue: suspensions.resumeDue,
 
     /** As the decision route says it: the kind in any spelling. @throws ProblemError record_not_found for a kind that does not exist, and as `act` of one that does */
     async decide(call: Call, type: string, key: string, body: unknown, options?: ActOptions) {
