@@ -102,7 +102,7 @@ describe.skipIf(lacksChromium)("appeals in a real browser, on a phone and in Ger
     faults.push(...(await faultsOf(visitor)));
     await visitor.page.getByLabel("Deine Antwort").fill("Seit gestern.");
     await press(visitor, "Antwort abschicken");
-    expect(await textOf(visitor)).toContain("Das Team sieht es sich an");
+    expect(await textOf(visitor)).toContain("Die Antwort steht dann auf dieser Seite");
     const { body } = await world.get(`/workflows/appeal/${appeal.reference}/history`, { actor: judge });
     expect(JSON.stringify(body.data)).toContain("Seit gestern.");
 

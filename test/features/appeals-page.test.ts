@@ -14,6 +14,9 @@ describe("the page of appeals", () => {
     const browser = await signIn(ann);
     const form = await open(`/appeal/decision/${reference}`, browser);
     expect(form.text).toContain("What happened?");
+    expect(form.text).toMatch(/By the staff of<\/dt>\s*<dd>Harbour<\/dd>/);
+    const outdated = await send(sendTo(reference), browser);
+    expect([outdated.status, outdated.text.includes("The questions have changed meanwhile.")]).toEqual([422, true]);
 
     const missing = await send(sendTo(reference), browser, {
       texts: { revision: "2", grounds: "Too short.", "answer-1": "<b>Nothing</b>" },

@@ -23,6 +23,9 @@ export interface Returned {
   limit?: Limit;
 }
 
+/** The fields of a form that are not questions of the community. */
+type OwnField = "grounds" | "outcome" | "files" | "answer";
+
 /** What a form shows besides its fields. */
 export interface FormGround {
   reader: Reader;
@@ -46,7 +49,10 @@ export async function appealFormPage(
   return layout(
     reader,
     t("page appeal"),
-    html`${summary(ground)}
+    html`${summary(
+        ground,
+        questions.map(({ question }) => question),
+      )}
       <section>
         <h2>${decisionTitle(reader, decision)}</h2>
         ${decisionFacts(reader, decision)}
@@ -73,7 +79,7 @@ export async function appealFormPage(
           value: typed?.grounds ?? "",
           max: grounds.max,
         })}
-        <fieldset>
+        <fieldset id="outcome">
           <legend>${t("page appeal outcome")}</legend>
           ${faultsAt(ground, "outcome")}
           ${outcomes.map(
@@ -96,8 +102,11 @@ export function backLink(reader: Reader): Markup {
   return html`<p><a href="${linkTo(reader, "/appeal")}">${reader.t("page appeal back")}</a></p>`;
 }
 
-/** What stands above a form that came back, so that it is read first. */
-export function summary({ reader, returned }: FormGround): Markup | "" {
+/**
+ * What stands above a form that came back, so that it is read first. What is wrong with a field stands beside it.
+ * @param questions of the community, as far as the form asks them
+ */
+export function summary({ reader, returned }: FormGround, questions: readonly string[] = []): Markup | "" {
   if (returned === undefined) return "";
   const { t } = reader;
   const { limit, faults } = returned;
@@ -110,10 +119,14 @@ export function summary({ reader, returned }: FormGround): Markup | "" {
       fields.length === 0
         ? ""
         : html`<ul>
-            ${fields.map((field) => html`<li><a href="#${field}">${faultTexts(reader, faults, field)[0] ?? ""}</a></li>`)}
+            ${fields.map((field) => html`<li><a href="#${field}">${fieldLabel(reader, field, questions)}</a></li>`)}
           </ul>`
     }
   </section>`;
+}
+
+function fieldLabel({ t }: Reader, field: Fault["field"], questions: readonly string[]): string {
+  return field.startsWith("answer-") ? (questions[Number(field.slice("answer-".length))] ?? "") : t(`page appeal ${field as OwnField}`);
 }
 
 /** Why nothing can be sent now, and when it can. */

@@ -58,7 +58,7 @@ export const fileTypes: ReadonlyMap<string, string> = new Map([
 
 /** What is wrong with an appeal. */
 export function appealForm(form: AppealForm, { questions, revision }: QuestionsView): Fault[] {
-  if (form.revision !== revision) return [{ field: "answer-0", says: "changed" }];
+  if (form.revision !== revision) return [{ field: "grounds", says: "changed" }];
   const answers = questions.flatMap(({ required }, index): Fault[] => {
     const field = `answer-${index.toString()}`;
     const answer = form.answers[index]?.trim() ?? "";

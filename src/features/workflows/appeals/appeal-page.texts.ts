@@ -25,6 +25,7 @@ export const appealPageTexts = texts({
     "page appeal unknown": "There is no such decision about you",
     "page appeal unknown-text":
       "No decision about the account you are signed in with has the reference {reference}. Check it for typing mistakes, or sign in with the account that the message was sent to.",
+    "page appeal from": "By the staff of",
     "page appeal decided": "Decided",
     "page appeal reason": "Reason",
     "page appeal reference": "Reference",
@@ -65,7 +66,7 @@ export const appealPageTexts = texts({
     "page appeal files-again": "Choose your files again: a browser does not keep them.",
     "page appeal send": "Send the appeal",
     "page appeal faults": "Nothing was sent yet",
-    "page appeal faults-text": "Correct what is marked below, then send it again. What you typed is still there.",
+    "page appeal faults-text": "Something is wrong with these fields. Correct them, then send it again. What you typed is still there.",
     "page appeal faults-kept": "Nothing was lost: what you typed is still there.",
     "page appeal limit often": "Too many forms were sent in a short time. You can send this in {time}.",
     "page appeal limit day": "You have filed {count} appeals within a day. You can file this one in {time}.",
@@ -85,7 +86,7 @@ export const appealPageTexts = texts({
     "page appeal status filed": "Filed",
     "page appeal status closes": "Ends without an answer",
     "page appeal status suspended": "Until then, the record on the blacklist does not count.",
-    "page appeal state waiting": "The staff will look at it. Somebody else than those who decided it will.",
+    "page appeal state waiting": "Somebody who did not decide it will look at it. Their answer will be on this page: come back to read it.",
     "page appeal state asked": "The staff have questions. Please answer below by {time}.",
     "page appeal state asked-open": "The staff have questions. Please answer below.",
     "page appeal state overturn":
@@ -158,6 +159,7 @@ export const appealPageTexts = texts({
     "page appeal unknown": "So eine Entscheidung über dich gibt es nicht",
     "page appeal unknown-text":
       "Keine Entscheidung über das Konto, mit dem du angemeldet bist, hat die Kennung {reference}. Prüfe sie auf Tippfehler, oder melde dich mit dem Konto an, an das die Nachricht ging.",
+    "page appeal from": "Vom Team von",
     "page appeal decided": "Entschieden",
     "page appeal reason": "Grund",
     "page appeal reference": "Kennung",
@@ -198,7 +200,8 @@ export const appealPageTexts = texts({
     "page appeal files-again": "Wähle deine Dateien noch einmal: Der Browser behält sie nicht.",
     "page appeal send": "Einspruch abschicken",
     "page appeal faults": "Noch wurde nichts abgeschickt",
-    "page appeal faults-text": "Berichtige, was unten markiert ist, und schick es noch einmal ab. Was du geschrieben hast, steht noch da.",
+    "page appeal faults-text":
+      "Mit diesen Feldern stimmt etwas nicht. Berichtige sie, und schick es noch einmal ab. Was du geschrieben hast, steht noch da.",
     "page appeal faults-kept": "Es ging nichts verloren: Was du geschrieben hast, steht noch da.",
     "page appeal limit often": "In kurzer Zeit wurden zu viele Formulare abgeschickt. In {time} kannst du das hier abschicken.",
     "page appeal limit day": "Du hast an einem Tag {count} Einsprüche eingelegt. In {time} kannst du diesen einlegen.",
@@ -220,7 +223,8 @@ export const appealPageTexts = texts({
     "page appeal status filed": "Eingelegt",
     "page appeal status closes": "Endet ohne Antwort",
     "page appeal status suspended": "Bis dahin gilt der Eintrag auf der Sperrliste nicht.",
-    "page appeal state waiting": "Das Team sieht es sich an, und zwar jemand, der nicht mitentschieden hat.",
+    "page appeal state waiting":
+      "Jemand, der nicht mitentschieden hat, sieht es sich an. Die Antwort steht dann auf dieser Seite: Schau wieder vorbei.",
     "page appeal state asked": "Das Team hat Fragen an dich. Bitte antworte unten bis zum {time}.",
     "page appeal state asked-open": "Das Team hat Fragen an dich. Bitte antworte unten.",
     "page appeal state overturn":

@@ -1,3 +1,4 @@
+import type { GuildState } from "../../../discord/guild-state.ts";
 import type { Tx } from "../../../database/database.ts";
 import { webCall, type Call } from "../../../kernel/call.ts";
 import { addSeconds } from "../../../kernel/clock.ts";
@@ -29,6 +30,7 @@ import type { QuestionsView } from "./questions.schema.ts";
 export type AppealsService = ReturnType<typeof createAppeals>;
 
 export interface AppealsDeps extends Deps<"database" | "clock"> {
+  guildState: Pick<GuildState, "guilds">;
   workflows: Pick<WorkflowsService, "create" | "decide" | "get" | "comments">;
   evidence: Pick<EvidenceService, "keep" | "typeOf">;
   questions: QuestionsService;
@@ -43,6 +45,8 @@ export type Chance =
   | { is: "over"; until: Date };
 
 export interface AppealableDecision extends OwnDecision {
+  /** The names of the servers in whose name it was decided. */
+  from: readonly string[];
   chance: Chance;
 }
 
@@ -60,7 +64,7 @@ const day = 86_400;
 const maxShown = 50;
 
 /** Appeals of people who were decided about, as they see and file them themselves. */
-export function createAppeals({ database, clock, workflows, evidence, questions }: AppealsDeps) {
+export function createAppeals({ database, clock, guildState, workflows, evidence, questions }: AppealsDeps) {
   const { read } = database;
 
   /** The appeals of a person, newest first: their own, and those that staff filed for them. */
@@ -91,11 +95,17 @@ export function createAppeals({ database, clock, workflows, evidence, questions 
     return { decisions, appeals: appeals.filter(({ requesterId }) => requesterId === userId), chanceOf, now };
   }
 
+  function namesOf({ guildIds }: OwnDecision): string[] {
+    const present = guildState.guilds().filter((guild) => guild.present);
+    const own = present.filter(({ id }) => guildIds.includes(id));
+    return (own.length > 0 ? own : present).map(({ name }) => name);
+  }
+
   async function find(userId: string, named: string): Promise<AppealableDecision> {
     const { decisions, chanceOf } = await withChances(userId);
     const decision = decisions.named(named);
     if (decision === undefined) throw recordNotFound();
-    return { ...decision, chance: chanceOf(decision) };
+    return { ...decision, from: namesOf(decision), chance: chanceOf(decision) };
   }
 
   /** What keeps a person from filing any appeal now; undefined: nothing. */
@@ -132,7 +142,9 @@ export function createAppeals({ database, clock, workflows, evidence, questions 
     async overview(userId: string) {
       const { decisions, appeals, chanceOf, now } = await withChances(userId);
       return {
-        decisions: decisions.all.slice(0, maxShown).map((one): AppealableDecision => ({ ...one, chance: chanceOf(one) })),
+        decisions: decisions.all
+          .slice(0, maxShown)
+          .map((one): AppealableDecision => ({ ...one, from: namesOf(one), chance: chanceOf(one) })),
         appeals: appeals.slice(0, maxShown).map((one) => ({ ...one, status: statusAt(one, now) })),
       };
     },

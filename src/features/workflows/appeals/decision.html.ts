@@ -1,6 +1,6 @@
 import { html } from "hono/html";
 import type { TextKey } from "../../../commands/texts.ts";
-import { filled, timeText, type Markup } from "../../../pages/layout.ts";
+import { filled, listText, timeText, type Markup } from "../../../pages/layout.ts";
 import { linkTo, type Reader } from "../../../pages/reader.ts";
 import type { AppealableDecision, Chance } from "./appeals.service.ts";
 
@@ -30,11 +30,17 @@ export function decisionTitle({ t }: Reader, { kind, what, discord }: Pick<Appea
   return more === undefined ? said : `${said} ${t(more)}`;
 }
 
-/** When it was decided and why, its reference, and until when it can be appealed. */
+/** Who decided it, when and why, its reference, and until when it can be appealed. */
 export function decisionFacts(reader: Reader, decision: AppealableDecision): Markup {
   const { t } = reader;
-  const { reference, reason, decidedAt, appealUntil } = decision;
+  const { from, reference, reason, decidedAt, appealUntil } = decision;
   return html`<dl>
+    ${
+      from.length === 0
+        ? ""
+        : html`<dt>${t("page appeal from")}</dt>
+            <dd>${listText(reader, from)}</dd>`
+    }
     <dt>${t("page appeal decided")}</dt>
     <dd>${timeText(reader, decidedAt)}</dd>
     ${

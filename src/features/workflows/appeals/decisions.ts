@@ -19,6 +19,8 @@ export interface OwnDecision {
   what: string;
   /** What the bot did in Discord besides; null for nothing. */
   discord: string | null;
+  /** The servers it is about; none: all of the community. */
+  guildIds: readonly string[];
   /** The reason that was given to the person. */
   reason: string | null;
   decidedAt: Date;
@@ -107,13 +109,14 @@ function punishmentOf(request: WorkflowRequest): OwnDecision {
   const { action, appeal_until: until, discord } = jsonObject(request.payload);
   const decidedAt = request.decidedAt ?? request.updatedAt;
   const { reason_public: reason } = jsonObject(request.decision);
-  const { action: done } = jsonObject(discord);
+  const { action: done, guild_ids: guildIds } = jsonObject(discord);
   return {
     target: request.reference,
     reference: request.reference,
     kind: "punishment",
     what: String(action),
     discord: typeof done === "string" && done !== "none" ? done : null,
+    guildIds: Array.isArray(guildIds) ? guildIds.filter((id) => typeof id === "string") : [],
     reason: typeof reason === "string" ? reason : null,
     decidedAt,
     appealUntil: typeof until === "string" ? appealEnd(until, decidedAt) : null,
@@ -128,6 +131,7 @@ function listingOf(record: BlacklistRecord): OwnDecision {
     kind: "listing",
     what: record.category,
     discord: null,
+    guildIds: [],
     reason: record.reasonPublic,
     decidedAt: record.createdAt,
     appealUntil: null,
@@ -141,6 +145,7 @@ function actionOf(action: CaseAction & { case: { number: number } }): OwnDecisio
     kind: "action",
     what: action.kind,
     discord: null,
+    guildIds: [],
     // What the staff wrote into a case was not written to the person.
     reason: null,
     decidedAt: action.at,
