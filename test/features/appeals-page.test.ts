@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { staffAtConsole } from "../contract/world.ts";
+import { acted, openCase, reason } from "./cases-actions.setup.ts";
 import { createAppealsGround as createGround, file, grounds, sendTo } from "./appeals-ground.ts";
 
 describe("the page of appeals", () => {
@@ -78,9 +79,8 @@ describe("the page of appeals", () => {
     const [admin, other] = [await staffAtConsole(world, "admin"), await staffAtConsole(world, "admin")];
     const ann = world.member("Ann");
     await world.put(`/guilds/${world.guild.id}/direct`, { ban: { level: "admin" } }, { actor: await world.staff("owner") });
-    const reason = "Raided #general with three accounts.";
     const name = (said: string): string => /PUN-REQ-\d+/.exec(said.replaceAll("\\", ""))?.[0] ?? said;
-    const ban = name(await world.slash(admin, "ban", { user: ann, reason, duration: "2 weeks" }));
+    const ban = name(await world.slash(admin, "ban", { user: ann, reason: "Raided #general with three accounts.", duration: "2 weeks" }));
     await world.sandbox.waitFor(() => world.sandbox.directMessages(ann).length > 0, 60_000);
     expect(world.sandbox.directMessages(ann)[0]?.content).toContain(`[appeal](${world.url}/appeal?reference=${ban})`);
     const unban = name(await world.slash(other, "unban", { user: ann, reason: "It was somebody else's account." }));
@@ -89,6 +89,30 @@ describe("the page of appeals", () => {
     expect((await open(`/appeal/decision/${unban}`, browser)).status).toBe(404);
     expect([(await send(sendTo(unban), browser)).status, (await send(sendTo(ban), browser)).status]).toEqual([404, 303]);
     expect((await appeals()).map(({ payload }) => payload)).toEqual([expect.objectContaining({ target: ban })]);
+  });
+
+  test("what is recorded in a case without a request can be appealed too, but for notes and what is confidential", async () => {
+    const { world, judge, decide, signIn, send, appeals } = await createGround();
+    const [ann, senior] = [world.member("Ann"), await world.staff("admin")];
+    const { id, number } = await openCase(world, senior, { about: [ann.id] });
+    const hidden = await openCase(world, await world.staff("owner"), { about: [ann.id], confidential: true });
+    const warning = await acted(world, senior, id, { kind: "warning", points: 1 });
+    const others = [
+      await acted(world, senior, id, { kind: "note", points: 0 }),
+      await acted(world, await world.staff("owner"), hidden.id, { kind: "warning" }),
+    ];
+    const browser = await signIn(ann);
+    expect([browser.body.includes(number), browser.body.match(/\/appeal\/decision\//g)?.length, browser.body.includes(reason)]).toEqual([
+      true,
+      1,
+      false,
+    ]);
+    for (const one of others) expect((await send(sendTo(one.id), browser)).status).toBe(404);
+    expect((await send(sendTo(warning.id), browser)).status).toBe(303);
+    const [row] = await appeals();
+    await decide("appeal", row?.reference ?? "", { decision: "overturn", reason: "It was somebody else." }, judge);
+    const voided = await world.app.database.read.caseAction.findUniqueOrThrow({ where: { id: warning.id } });
+    expect(voided.voidedAt).not.toBeNull();
   });
 
   test("without the sign-in of this very browser, or from another site, nothing is filed and nothing is told", async () => {
