@@ -31,7 +31,7 @@ const names: Readonly<Record<Level, string>> = { owner: "olivia", admin: "ada", 
 export async function createStage(locale: "en-US" | "de", onEnd: (end: () => Promise<void>) => void) {
   let minutes = 0;
   const clock = { now: () => new Date(start + minutes * 60_000) };
-  const world = await createWorld({ clock, onEnd, pauses: shortPauses });
+  const world = await createWorld({ clock, onEnd, pauses: shortPauses, env: { PUBLIC_URL: "http://127.0.0.1:0" } });
   const { sandbox, guild, roles } = world;
   guild.allowCommands(Object.values(roles));
   guild.setPreferredLocale(locale);

@@ -34,7 +34,8 @@ async function settled(look: () => string): Promise<void> {
 }
 
 /** The pages that people open. */
-export async function pages({ world, people, begin, show }: Stage, locale: "en" | "de"): Promise<void> {
+export async function pages(stage: Stage, locale: "en" | "de"): Promise<void> {
+  const { world, people, begin, show } = stage;
   begin("pages");
   const asked = { discord_user_id: people.resident.id, purpose: "verification" };
   const { url } = (await world.post("/authorize/sessions", asked, { actor: people.mona })).body as { url: string };
@@ -47,6 +48,37 @@ export async function pages({ world, people, begin, show }: Stage, locale: "en" 
     ["An address that does not exist", "/nowhere"],
   ] as const)
     show(title, textOf(await (await fetch(world.url + path, { headers, redirect: "manual" })).text()));
+  await appeal(stage, headers);
+}
+
+/** The pages on the way of somebody who appeals. */
+async function appeal({ world, people, show, quoted }: Stage, language: Record<string, string>): Promise<void> {
+  const { cookies, body } = await world.sandbox.as(people.rogue).authorize(`${world.url}/appeal`, { approve: true });
+  const cookie = Object.entries(cookies)
+    .map(([name, value]) => `${name}=${value}`)
+    .join("; ");
+  const headers = { ...language, cookie, "sec-fetch-site": "same-origin" };
+  const open = async (path: string, init: RequestInit = {}) => await fetch(world.url + path, { headers, redirect: "manual", ...init });
+  const form = (texts: Record<string, string>): FormData => {
+    const sent = new FormData();
+    const token = /name="token" value="([^"]+)"/.exec(body)?.[1] ?? "";
+    for (const [name, value] of Object.entries({ token, outcome: "reduce", ...texts })) sent.set(name, value);
+    for (const text of Object.values(texts)) quoted.add(text);
+    return sent;
+  };
+  const { revision } = (await world.get("/appeals/questions", { actor: people.olivia })).body.data as { revision: number };
+  const written = { grounds: "My account was stolen on that day.", revision: revision.toString() };
+  show("Appeals: before anybody is signed in", textOf(await (await fetch(`${world.url}/appeal`, { headers: language })).text()));
+  const overview = await (await open("/appeal")).text();
+  show("Appeals: what was decided about somebody", textOf(overview));
+  const path = /\/appeal\/decision\/BL-\d+/.exec(overview)?.[0] ?? "";
+  show("Appeals: the form", textOf(await (await open(path)).text()));
+  const lacking = form({ ...written, grounds: "No." });
+  show("Appeals: a form that lacks something", textOf(await (await open(path, { method: "POST", body: lacking })).text()));
+  const filed = await open(path, { method: "POST", body: form({ ...written, "answer-0": "Somebody else wrote it." }) });
+  show("Appeals: how an appeal stands", textOf(await (await open(filed.headers.get("location") ?? "")).text()));
+  show("Appeals: a decision that is appealed", textOf(await (await open(path)).text()));
+  show("Appeals: nothing of that name", textOf(await (await open("/appeal/decision/PUN-REQ-999999")).text()));
 }
 
 /** What an operator reads at the command line. */
@@ -82,7 +114,7 @@ function textOf(page: string): string[] {
     .replaceAll(/<(style|script|head)\b[\s\S]*?<\/\1>/g, "")
     .replaceAll(/\s+/g, " ")
     .replaceAll(/<button[^>]*>(.*?)<\/button>/g, "\n[$1]\n")
-    .replaceAll(/<\/?(?:p|h\d|li|ul|section|div|main|form|header|footer|summary|details|dt|dd|tr|body|html|br)\b[^>]*>/g, "\n")
+    .replaceAll(/<\/?(?:p|h\d|li|ul|label|legend|section|div|main|form|header|footer|summary|details|dt|dd|tr|body|html|br)\b[^>]*>/g, "\n")
     .replaceAll(/<code>(.*?)<\/code>/g, "`$1`")
     .replaceAll(/<[^>]+>/g, "")
     .replaceAll(/&(?:amp|lt|gt|quot|nbsp|#39);/g, (entity) => entities[entity] ?? entity)

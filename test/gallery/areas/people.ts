@@ -95,6 +95,11 @@ export async function staff(stage: Stage): Promise<void> {
   await say(olivia, "setup policy", { kind: "punishment", approvals: 2, decision: "3 days" });
   await say(olivia, "setup policy", { kind: "punishment", decision: "soon" });
   await say(olivia, "setup policy-reset", { kind: "punishment" });
+  await say(olivia, "setup appeal");
+  await say(olivia, "setup appeal", { question: "What happened, in your own words?", required: true });
+  await say(olivia, "setup appeal", { question: "What will you do differently?" });
+  await say(olivia, "setup appeal", { without: 2 });
+  await say(mona, "setup appeal", { question: "Why?" });
   await say(olivia, "setup clients create", { name: "desk", scopes: "blacklist.read" }, { yes: true });
   await say(olivia, "setup clients create", { name: "desk", scopes: "blacklist.fly" }, { yes: true });
   await say(olivia, "setup clients list");
