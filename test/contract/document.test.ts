@@ -181,8 +181,11 @@ test("every route, asked as it should be and by all who should not, answers only
     return (await database.write(systemCall("job", uuid7()), (tx) => draftRecords.suggestInTx(tx, suggestion)))?.id ?? "";
   };
   const personnel = await createPersonnel(world, owner);
-  const file = (await world.post("/lists", { name: "A file", kind: "file" }, { actor: owner })).body.data.id;
-  await world.put(`/lists/${file}/file`, { records: [{ kind: "user", subject_id: freshId(), number: "N1" }] }, { actor: owner });
+  const followFile = async (name: string): Promise<string> => {
+    const { id } = (await world.post("/lists", { name, kind: "file" }, { actor: owner })).body.data;
+    await world.put(`/lists/${id as string}/file`, { records: [{ kind: "user", subject_id: freshId(), number: "N1" }] }, { actor: owner });
+    return id;
+  };
   /** What `{id}` stands for; the longest beginning of a path that fits counts. */
   world.guild.timeout(person, 60, { by: owner });
   await settled(world);
@@ -203,7 +206,8 @@ test("every route, asked as it should be and by all who should not, answers only
     "/roster": personnel.entry,
     "/roster/audits": personnel.audit,
     "/callsigns/repair": personnel.repair,
-    "/lists": file,
+    "/lists": await followFile("A file"),
+    "/lists/{id}/entries": await followFile("Another file"),
     "/lists/{id}/refresh": (
       await world.post("/lists", { name: "An address", kind: "file", address: "https://127.0.0.1" }, { actor: owner })
     ).body.data.id,

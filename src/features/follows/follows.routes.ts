@@ -166,7 +166,7 @@ function entryRoutes(follows: FollowsService): Route[] {
       access: { permission: followsPolicy.adopt, also: followsPolicy.read },
       request: { params: entryParams, body: AdoptInput, bodyOptional: true, example: { reason_public: "Took part in the raid." } },
       success: { status: 201, shape: "single", schema: AdoptedView, description: "Your new record" },
-      refusals: ["record_not_found", "duplicate_active_record", "hierarchy_violation"],
+      refusals: ["record_not_found", "duplicate_active_record", "hierarchy_violation", "invalid_transition"],
       handle: ({ call, params: { id, number }, body }) => follows.adopt(call, id, number, body),
     }),
   ];
