@@ -41,15 +41,18 @@ export async function saidBy({ world, admin }: Pick<Follower, "world" | "admin">
   return Object.fromEntries(rows.map((row: any) => [row.subject_id, `${row.category} ${row.severity}`]));
 }
 
+interface Told {
+  status?: number;
+  body: string;
+  headers?: Record<string, string>;
+}
+
 /** A server whose answers the test decides; it ends with the test. */
-export async function createTeller(
-  answer: (asked: IncomingMessage) => { status?: number; body: string; headers?: Record<string, string> },
-) {
+export async function createTeller(answer: (asked: IncomingMessage) => Told | Promise<Told>) {
   const asked: { path: string; authorization: string | undefined }[] = [];
   const server = createServer((request, response) => {
     asked.push({ path: request.url ?? "", authorization: request.headers.authorization });
-    const { status = 200, body, headers = {} } = answer(request);
-    response.writeHead(status, headers).end(body);
+    void Promise.resolve(answer(request)).then(({ status = 200, body, headers = {} }) => response.writeHead(status, headers).end(body));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => new Promise<void>((resolve) => void server.close(() => resolve())));

@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { freePort } from "../support/free-port.ts";
 import { createWorld, type Level } from "../support/world.ts";
+import { createTeller } from "./follows-ground.ts";
 import { within } from "./stances-community.ts";
 import { freshId } from "./workflows-ground.ts";
 
@@ -136,3 +137,43 @@ test("of two processes one follows the other: what is created, changed, taken ba
   await origin.start();
   expect(await refresh()).toEqual(wanted);
 }, 600_000);
+
+type Page = { data: { record_id: string; revision: number }[] };
+const forgeries: readonly (readonly [what: string, forge: (page: Page) => Page["data"], problem: RegExp])[] = [
+  ["reordered", ({ data }) => data.toReversed(), /out of order/],
+  ["shortened", ({ data }) => data.slice(0, -2), /tells otherwise/],
+  ["about another record", ({ data }) => data.map((entry) => ({ ...entry, record_id: `x${entry.record_id}` })), /tells otherwise/],
+  ["of another revision", ({ data }) => data.map((entry) => ({ ...entry, revision: entry.revision + 1 })), /tells otherwise/],
+];
+
+test("a feed that is forged or reordered between two processes is refused, also by the one that is started after a kill", async () => {
+  const origin = await createProcess("owner");
+  const follower = await createProcess("admin", { LISTS_FROM: "127.0.0.1" });
+  let forge: ((page: Page) => Page["data"]) | undefined;
+  const between = await createTeller(async ({ url, headers }) => {
+    const answer = await fetch(origin.url + (url ?? ""), { headers: { authorization: headers.authorization ?? "" } });
+    const page = (await answer.json()) as Page;
+    return { status: answer.status, body: JSON.stringify(forge === undefined ? page : { ...page, data: forge(page) }) };
+  });
+  const list = () => origin.done("POST", "/blacklist", { kind: "user", subject_id: freshId(), category: "raid", severity: "high" });
+  const { id } = await follower.done("POST", "/lists", { name: "Origin", address: between.url, key: origin.reading });
+  const path = `/lists/${id as string}`;
+  const said = () => follower.done("GET", `${path}/entries`);
+  await list();
+  await list();
+  await follower.done("POST", `${path}/refresh`);
+  for (const [what, how, problem] of forgeries) {
+    const before = await said();
+    await list();
+    forge = how;
+    const refused = await follower.done("POST", `${path}/refresh`);
+    expect(refused, what).toMatchObject({ state: "stopped", problem: expect.stringMatching(problem) });
+    if (what === "reordered") await follower.restart();
+    expect(await said(), what).toEqual(before);
+    expect((await follower.ask("POST", `${path}/refresh`)).body.code).toBe("invalid_transition");
+    forge = undefined;
+    await follower.done("POST", `${path}/reset`);
+    expect(await follower.done("POST", `${path}/refresh`), what).toMatchObject({ state: "following", problem: null });
+    expect(await said()).toHaveLength(before.length + 1);
+  }
+}, 300_000);
