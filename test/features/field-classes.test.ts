@@ -126,7 +126,7 @@ const becomes: Readonly<Record<WorkflowKind, Readonly<Record<string, unknown>>>>
     to_server_id: whole,
     valid_until: whole,
   },
-  appeal: { target: nothing, grounds: nothing, desired_outcome: nothing, user_id: nothing, answers: nothing },
+  appeal: { target: nothing, grounds: nothing, desired_outcome: nothing, user_id: nothing, answers: nothing, suspend: record("status") },
 };
 
 /** Readers of records are cleared as staff, as readers of requests are for what is public. */
