@@ -18,6 +18,7 @@ async function keysInUse(world: World): Promise<Record<string, number>> {
     ...(await read.authorization.findMany()).flatMap(({ accessToken, refreshToken }) => [accessToken, refreshToken]),
     ...(await read.authorizationSession.findMany()).map(({ verifier }) => verifier),
     ...(await read.privacySession.findMany()).map(({ verifier }) => verifier),
+    ...(await read.followedList.findMany()).map(({ key }) => key),
     ...(await read.tokenRevocation.findMany()).map(({ token }) => token),
     ...(await read.userServer.findMany()).map(({ details }) => details),
   ].filter((text) => text !== null);
@@ -46,9 +47,13 @@ async function createFilled() {
     const id = "0199d2f4-5a6b-7c8d-9e0f-1a2b3c4d5e6f";
     const verifier = world.rooms.keyring.encrypt("verifier", sealedIn.privacyVerifier(id));
     await db.privacySession.create({ data: { id, cookieHash: "cookie", verifier, createdAt: now, expiresAt: now } });
+    const reading = { taken: {}, lastSeq: 0, unexplained: 0, explainable: 0, readings: 0, failures: 0 };
+    const list = { name: "Harbour Watch", kind: "provost", categories: [], trust: 50, intervalMinutes: 5, state: "following", revision: 1 };
+    const key = world.rooms.keyring.encrypt("prv_live_harbour", sealedIn.listKey(id));
+    await db.followedList.create({ data: { id, key, ...list, ...reading, createdAt: now, updatedAt: now } });
   });
   const before = await keysInUse(world);
-  expect(before).toEqual({ k1: 3 * 2 + 1 + 1 + 1 + 450 });
+  expect(before).toEqual({ k1: 3 * 2 + 1 + 1 + 1 + 1 + 450 });
   const [[, first] = ["", Buffer.alloc(0)]] = world.encryptionKeys;
   const fresh = randomBytes(32);
   await world.restart({
