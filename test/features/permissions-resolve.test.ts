@@ -11,7 +11,7 @@ const table: Readonly<Record<Exclude<Level, "none">, string>> = {
   viewer: `system.health.read users.authorization.read servers.read staff.read staff.access.read staff.profile.read staffroles.read
     permissions.read blacklist.check audit.read_own callsigns.read roster.read
     workflows.investigation.create workflows.poach.create workflows.appeal.create`,
-  moderator: `authorize.create users.servers.read users.matches.read users.refresh users.links.read permissions.explain blacklist.read
+  moderator: `authorize.create users.servers.read users.matches.read users.refresh users.links.read permissions.explain blacklist.read lists.read
     cases.read cases.create cases.update cases.note evidence.add evidence.read workflows.read workflows.review workflows.claim workflows.hold
     callsigns.allocate roster.history roster.sync workflows.blacklist-server.create workflows.blacklist-user.create
     workflows.recruitment.create workflows.server-merge.create workflows.alt-request.create workflows.punishment.create`,
@@ -21,7 +21,7 @@ const table: Readonly<Record<Exclude<Level, "none">, string>> = {
     callsigns.manage roster.edit roster.audit workflows.blacklist-user.decide workflows.investigation.decide workflows.recruitment.decide
     workflows.alt-request.decide workflows.punishment.decide workflows.poach.decide workflows.appeal.decide`,
   admin: `system.settings.read users.refresh.force users.export staff.suspend staffroles.manage permissions.roles.manage
-    permissions.users.manage blacklist.create blacklist.revoke blacklist.import cases.confidential evidence.redact audit.export
+    permissions.users.manage blacklist.create blacklist.revoke blacklist.import lists.manage cases.confidential evidence.redact audit.export
     audit.see_redactions workflows.decide_escalated workflows.bulk callsigns.repair roster.apply_fixes
     workflows.blacklist-server.decide workflows.server-merge.decide workflows.blacklist-server.reverse workflows.blacklist-user.reverse
     workflows.investigation.reverse workflows.recruitment.reverse workflows.server-merge.reverse workflows.alt-request.reverse
