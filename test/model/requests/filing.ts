@@ -1,14 +1,17 @@
-import { mayKnow, open, policies, requiredFor, statusOf, subjectsOf, type Model, type Request } from "./model.ts";
+import { day, mayKnow, open, policies, requiredFor, statusOf, subjectsOf, targetOf, type Model, type Request } from "./model.ts";
 import { has } from "./rights.ts";
 import type { Draft, Person } from "./steps.ts";
 
 export type Filed = { refused: readonly [status: number, code: string] } | { joined: Request } | { filed: true };
 const maxPerSubject = 5;
+/** How long somebody can appeal a punishment that names no other time. */
+const appealTime = 30 * day;
 
 /** What comes of filing a request, domain.md §2.6. */
 export function judgeFiling(model: Model, by: Person, draft: Draft, isJoining: boolean): Filed {
   const { kind } = draft;
   if (!has(by, `workflows.${kind}.create`)) return { refused: [403, "permission_denied"] };
+  if (isTooLate(model, by, draft)) return { refused: [422, "validation_failed"] };
   const about = subjectsOf(model, draft);
   const isSame = (request: Request) =>
     request.draft.kind === kind && subjectsOf(model, request.draft).toSorted().join() === about.toSorted().join();
@@ -29,6 +32,13 @@ export function judgeFiling(model: Model, by: Person, draft: Draft, isJoining: b
   const shares = (request: Request) => subjectsOf(model, request.draft).some((subject) => about.includes(subject));
   const own = model.requests.filter((request) => request.by === by && isOpen(request) && shares(request));
   return own.length >= maxPerSubject ? { refused: [429, "rate_limited"] } : { filed: true };
+}
+
+/** Whether an appeal is against a punishment, known to who files it, whose time to appeal is over. */
+function isTooLate(model: Model, by: Person, draft: Draft): boolean {
+  const target = targetOf(model, { draft });
+  if (target?.draft.kind !== "punishment" || statusOf(model, target) !== "approved") return false;
+  return mayKnow(model, target, by, has(by, "cases.confidential")) && target.endedAt + appealTime <= model.now;
 }
 
 /** Whether somebody knows of another open request about the same: then this one is not opened again beside it. */
