@@ -12,6 +12,12 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
+/** Wait for what is under way, at most so many milliseconds. It rejects as the work does. */
+export async function waitAtMost(ms: number, work: Promise<unknown> | undefined): Promise<void> {
+  const waited = new AbortController();
+  await Promise.race([work, pause(ms, waited.signal)]).finally(() => waited.abort());
+}
+
 /**
  * Do some work in bounded parts, until a part is not full: nothing is left then.
  * @param size of a full part

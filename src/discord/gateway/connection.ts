@@ -5,7 +5,7 @@ import type { GuildFeed } from "../guild/create-guild-state.ts";
 import { createMemberSource } from "../guild/member-read.ts";
 import { createDispatcher, type InteractionHandlers } from "../interactions/dispatcher.ts";
 import type { ServedGuilds } from "../guild-state.ts";
-import { pause } from "../../kernel/pause.ts";
+import { pause, waitAtMost } from "../../kernel/pause.ts";
 import { createRegistration } from "../registration/registration.ts";
 import type { DiscordRest } from "../rest/rest.ts";
 import { createIdentifyBudget, maxAwayMs, type BuildThrottler } from "./identify-budget.ts";
@@ -132,9 +132,7 @@ export function createConnection(options: ConnectionOptions & ConnectionDeps, se
     async stop(): Promise<void> {
       stopping.abort();
       registration.stop();
-      const answered = new AbortController();
-      await Promise.race([dispatcher.idle(), pause(answerMs, answered.signal)]);
-      answered.abort();
+      await waitAtMost(answerMs, dispatcher.idle());
       await loop;
       await feed.stop();
     },

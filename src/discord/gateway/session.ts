@@ -5,7 +5,7 @@ import { createClient } from "./client.ts";
 import { fatalClose, tokenInstruction } from "./close-codes.ts";
 import { adaptLibrary } from "./library.ts";
 import { createGatewayPace, type IdentifyBudget } from "./identify-budget.ts";
-import { pause } from "../../kernel/pause.ts";
+import { waitAtMost } from "../../kernel/pause.ts";
 import { safeError } from "../rest/errors.ts";
 
 /** Why a session ended. A fatal end comes with an instruction for the operator; otherwise another session may be tried. */
@@ -141,9 +141,10 @@ export function createGatewaySession({
       // The library's loop of attempts outlives its own `destroy`, and so do sockets that are still connecting.
       pace.stop();
       const sockets = library.sockets();
-      const limit = new AbortController();
-      await Promise.race([client.destroy().catch(() => undefined), pause(destroyMs, limit.signal)]);
-      limit.abort();
+      await waitAtMost(
+        destroyMs,
+        client.destroy().catch(() => undefined),
+      );
       sockets.terminate();
     },
   };

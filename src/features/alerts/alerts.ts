@@ -7,7 +7,7 @@ import type { GuildState } from "../../discord/guild-state.ts";
 import type { OutboxEvent } from "../../generated/sqlite/client.ts";
 import { requirePermission, systemCall, type Call } from "../../kernel/call.ts";
 import { uuid7 } from "../../kernel/ids.ts";
-import { pause } from "../../kernel/pause.ts";
+import { pause, waitAtMost } from "../../kernel/pause.ts";
 import type { AlertKind } from "../../kernel/vocabulary.ts";
 import type { ChannelsService } from "../channels/channels.service.ts";
 import type { EventsService } from "../events/events.service.ts";
@@ -206,9 +206,7 @@ export function createAlerts({ database, clock, events, channels, guildState, ke
     async stop(): Promise<void> {
       stopping.abort();
       alarm.abort();
-      const waited = new AbortController();
-      await Promise.race([loop, pause(stopMs, waited.signal)]);
-      waited.abort();
+      await waitAtMost(stopMs, loop);
     },
   };
 }

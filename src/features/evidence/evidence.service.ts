@@ -127,8 +127,9 @@ export function createEvidenceService(deps: EvidenceDeps) {
     async get(call: Call, id: string): Promise<EvidenceView> {
       requirePermission(call, evidencePolicy.read);
       const { row, host } = await find(call, id);
-      const [view] = await withListed(call, [presentPiece(row, host)]);
-      return view ?? presentPiece(row, host);
+      const view = presentPiece(row, host);
+      const [listed = view] = await withListed(call, [view]);
+      return listed;
     },
 
     /** A file as it was kept, for saving and never for showing. @throws ProblemError record_not_found, internal_error when its bytes are gone */

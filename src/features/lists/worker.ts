@@ -6,7 +6,7 @@ import type { GuildState } from "../../discord/guild-state.ts";
 import { requirePermission, systemCall, type Call } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { uuid7 } from "../../kernel/ids.ts";
-import { pause } from "../../kernel/pause.ts";
+import { pause, waitAtMost } from "../../kernel/pause.ts";
 import type { ListChecks } from "./checks.ts";
 import type { createCarryOut } from "./carry-out.ts";
 import type { ListSource } from "./own-list.ts";
@@ -191,9 +191,7 @@ export function createListWorker(parts: WorkerDeps) {
     async stop(): Promise<void> {
       stopping.abort();
       alarm.abort();
-      const waited = new AbortController();
-      await Promise.race([loop, pause(stopMs, waited.signal)]);
-      waited.abort();
+      await waitAtMost(stopMs, loop);
     },
   };
 }

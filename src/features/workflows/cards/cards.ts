@@ -2,7 +2,7 @@ import { Prisma } from "../../../generated/sqlite/client.ts";
 import type { Logger } from "pino";
 import type { Database } from "../../../database/database.ts";
 import type { CardMessage, CardMessages } from "../../../discord/rest/cards.ts";
-import { pause } from "../../../kernel/pause.ts";
+import { pause, waitAtMost } from "../../../kernel/pause.ts";
 import type { Clock } from "../../../kernel/clock.ts";
 import type { Deps } from "../../deps.ts";
 import type { EventsService } from "../../events/events.service.ts";
@@ -248,9 +248,7 @@ export function createCards(parts: CardsDeps) {
     async stop(): Promise<void> {
       stopping.abort();
       alarm.abort();
-      const waited = new AbortController();
-      await Promise.race([loop, pause(stopMs, waited.signal)]);
-      waited.abort();
+      await waitAtMost(stopMs, loop);
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { Deps } from "../../deps.ts";
 import type { Logger } from "pino";
-import { pause } from "../../../kernel/pause.ts";
+import { pause, waitAtMost } from "../../../kernel/pause.ts";
 import { Prisma, type WorkflowEffect } from "../../../generated/sqlite/client.ts";
 import { requirePermission, systemCall, type Call } from "../../../kernel/call.ts";
 import { ProblemError } from "../../../kernel/errors.ts";
@@ -181,9 +181,7 @@ export function createDeliveries(parts: DeliveryDeps) {
     async stop(): Promise<void> {
       stopping.abort();
       alarm.abort();
-      const waited = new AbortController();
-      await Promise.race([loop, pause(stopMs, waited.signal)]);
-      waited.abort();
+      await waitAtMost(stopMs, loop);
     },
   };
 }
