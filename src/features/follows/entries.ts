@@ -9,11 +9,8 @@ import { isInForce, isKept, type KeptEntry } from "./follows.policy.ts";
 import type { EntryKind } from "./follows.schema.ts";
 import { linksIn } from "./subjects.ts";
 
-/** The accounts of whom a list says something else from now on. */
-export interface EntriesChanged {
-  listId: string;
-  userIds: readonly string[];
-}
+/** Told of the accounts of whom a list says something else from now on. */
+type OnChange = (tx: Tx, userIds: readonly string[]) => void;
 
 type ListName = Pick<FollowedList, "name" | "trust">;
 
@@ -36,7 +33,7 @@ const empty = {
 export function createFollowedEntries({ database, clock }: Deps<"database" | "clock">) {
   /** By id. Which lists there are is asked with every check, and changes by hand alone. */
   let lists: ReadonlyMap<string, ListName> = new Map();
-  const hearers: ((tx: Tx, change: EntriesChanged) => void)[] = [];
+  const hearers: OnChange[] = [];
   const endings: ((tx: Tx, listId: string) => Promise<void>)[] = [];
 
   async function load(): Promise<void> {
@@ -45,20 +42,20 @@ export function createFollowedEntries({ database, clock }: Deps<"database" | "cl
   }
 
   /** One list can say two things of an account: in two scopes. */
-  function tell(tx: Tx, listId: string, before: readonly FollowedEntry[], after: readonly FollowedEntry[]): void {
+  function tell(tx: Tx, before: readonly FollowedEntry[], after: readonly FollowedEntry[]): void {
     const said = (rows: readonly FollowedEntry[]) =>
       new Set(rows.flatMap((row) => (row.kind === "user" ? [JSON.stringify([row.subject, row.originId, saidBy(row)])] : [])));
     const [was, is] = [said(before), said(after)];
     const differing = [...was].filter((one) => !is.has(one)).concat([...is].filter((one) => !was.has(one)));
     const userIds = [...new Set(differing.map((text) => (JSON.parse(text) as [string])[0]))];
-    if (userIds.length > 0) for (const hear of hearers) hear(tx, { listId, userIds });
+    if (userIds.length > 0) for (const hear of hearers) hear(tx, userIds);
   }
 
   /** Forget everything a list has said. */
   async function forgetAll(tx: Tx, listId: string): Promise<void> {
     const before = await tx.db.followedEntry.findMany({ where: { listId, kind: { not: null } } });
     await tx.db.followedEntry.deleteMany({ where: { listId } });
-    tell(tx, listId, before, []);
+    tell(tx, before, []);
   }
 
   return {
@@ -70,7 +67,7 @@ export function createFollowedEntries({ database, clock }: Deps<"database" | "cl
      * Hear, in the transaction, of whose entries a list has started, changed or ended. What starts or ends by its own time alone is not told:
      * the origin tells of it within a minute.
      */
-    onChange: (hear: (tx: Tx, change: EntriesChanged) => void): void => void hearers.push(hear),
+    onChange: (hear: OnChange): void => void hearers.push(hear),
 
     /** Hear, in the transaction, of a list that is followed no more. */
     onEnd: (hear: (tx: Tx, listId: string) => Promise<void>): void => void endings.push(hear),
@@ -141,7 +138,7 @@ export function createFollowedEntries({ database, clock }: Deps<"database" | "cl
       for (let from = 0; from < ids.length; from += idsAtOnce)
         await tx.db.followedEntry.deleteMany({ where: { listId, originId: { in: ids.slice(from, from + idsAtOnce) } } });
       await insertRows(tx, "FollowedEntry", rows);
-      tell(tx, listId, before, rows);
+      tell(tx, before, rows);
     },
 
     forgetAll,

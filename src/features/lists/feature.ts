@@ -84,7 +84,7 @@ export const lists = feature({
     });
     const nameOf = (listId: string) => sources.map((source) => source.nameOf(listId)).find((name) => name !== undefined);
     const stances = createStancesService({ ...deps, rules, previews, checks, nameOf });
-    deps.followedEntries.onChange((tx, { userIds }) => checks.ask(tx, userIds));
+    deps.followedEntries.onChange(checks.ask);
     deps.followedEntries.onEnd((tx, listId) => stances.forgetList(tx, listId));
     const services = {
       stances,
