@@ -14,9 +14,10 @@ const documentMs = 10_000;
  */
 export async function serve(argv: readonly string[]): Promise<void> {
   const acceptsOtherDatabase = readArguments(argv);
-  const ground = loadConfigOrExit();
+  const { unknown, ...ground } = loadConfigOrExit();
   const logTo = createLogDestination();
   const logger = createLogger(ground.config.logLevel, logTo);
+  for (const text of unknown) logger.warn(text);
 
   /** Leave after the log's last lines are written; a process in an unknown state must not go on. */
   const leave = (code: number, reason?: string): void => {

@@ -8,9 +8,9 @@ export function configCommand(): Command {
   const check = new Command("check")
     .description("Check the environment and print the settings without secrets; exits with 78 and one line per wrong variable")
     .action(() => {
-      const { config } = loadConfigOrExit();
+      const { config, unknown } = loadConfigOrExit();
       print(JSON.stringify(config, null, 2));
-      for (const text of configWarnings(config)) printError(text);
+      for (const text of [...unknown, ...configWarnings(config)]) printError(text);
       printError("The configuration is valid.");
     });
   return new Command("config").description("Look at the configuration").addCommand(check);

@@ -3,6 +3,7 @@ import { ZodError } from "zod";
 import { ProblemError } from "../kernel/errors.ts";
 import { operatorText } from "../kernel/operator-errors.ts";
 import { fieldErrors } from "../kernel/validation.ts";
+import { version } from "../version.ts";
 import { auditCommand } from "./audit.ts";
 import { blacklistCommand } from "./blacklist-import.ts";
 import { bootstrapCommand, ownersCommand } from "./owners.ts";
@@ -45,6 +46,7 @@ export async function runCli(argv: readonly string[], standIns: Partial<Commands
 function createProgram(setExitCode: (code: number) => void, standIns: Partial<CommandsMeans>): Command {
   const program = new Command("provost")
     .description("Moderation backend for Discord communities")
+    .version(version, "-V, --version", "Print the version")
     .exitOverride()
     .showHelpAfterError("See `provost --help`.");
   for (const command of [

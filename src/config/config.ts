@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { processEnvironment, readEnv, type Variables } from "./env.ts";
 import { toSecrets, unprintable, type Secrets } from "./secrets.ts";
 import { operatorText } from "../kernel/operator-errors.ts";
+import { unknownVariables } from "./unknown.ts";
 import { switchedOffBy, type RateLimits, type StrikeThreshold } from "./values.ts";
 import type { Env } from "./variables.ts";
 
@@ -90,7 +91,8 @@ export interface Config {
   actionBreaker: number;
 }
 
-export type ConfigReading = { ok: true; config: Config; secrets: Secrets } | { ok: false; lines: string[] };
+/** `unknown` has a line for each variable that looks like a setting and is none. */
+export type ConfigReading = { ok: true; config: Config; secrets: Secrets; unknown: string[] } | { ok: false; lines: string[] };
 
 /** The exit code of a refused configuration (EX_CONFIG of sysexits.h). */
 export const configExitCode = 78;
@@ -101,11 +103,14 @@ export const configExitCode = 78;
  */
 export function readConfig(env: Variables, options: { files?: (path: string) => string } = {}): ConfigReading {
   const reading = readEnv(env, options.files ?? readTextFile);
-  return reading.ok ? { ok: true, config: toConfig(reading.values), secrets: toSecrets(reading.values) } : reading;
+  const unknown = unknownVariables(env);
+  // What is missing may stand there under a mistyped name.
+  if (!reading.ok) return { ok: false, lines: [...reading.lines, ...unknown] };
+  return { ok: true, config: toConfig(reading.values), secrets: toSecrets(reading.values), unknown };
 }
 
 /** Read the process's environment and `.env`; a refused configuration prints one line per wrong variable and ends the process with 78. */
-export function loadConfigOrExit(): { config: Config; secrets: Secrets } {
+export function loadConfigOrExit(): { config: Config; secrets: Secrets; unknown: string[] } {
   const reading = readProcessConfig();
   if (reading.ok) return reading;
   process.stderr.write(`${reading.lines.join("\n")}\n`);

@@ -2,6 +2,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { unknownVariables } from "../../src/config/unknown.ts";
 import { secretTexts, validEnvironment } from "../config/environment.ts";
 import { createWorkplace, dotEnv } from "./run.ts";
 
@@ -78,4 +79,52 @@ test("the example file with the Discord values and the servers filled in and fre
   expect((await work.here(["config", "check"])).stderr).toMatch(
     /^PUBLIC_URL is http:\/\/127\.0\.0\.1:8080, .+\nThe configuration is valid\.\n$/,
   );
+});
+
+test("a mistyped variable is named with the one that is meant, and its value is not", async () => {
+  await using work = await createWorkplace();
+  const { DISCORD_TOKEN, ...env } = validEnvironment();
+  const typed = "DISCORD_TOKN is not a setting: did you mean DISCORD_TOKEN?";
+  const refused = await work.here(["config", "check"], { ...env, DISCORD_TOKN: DISCORD_TOKEN });
+  expect(refused).toEqual({
+    code: 78,
+    stdout: "",
+    stderr: `DISCORD_TOKEN: is missing; copy it from the Bot page of the Discord developer portal\n${typed}\n`,
+  });
+  const valid = await work.here(["config", "check"], { ...env, DISCORD_TOKEN, DISCORD_TOKN: "hunter2" });
+  expect(valid.code).toBe(0);
+  expect(valid.stderr.split("\n")[0]).toBe(typed);
+  expect(valid.stderr).not.toContain("hunter2");
+});
+
+test.each([
+  ["DICSORD_TOKEN", "DISCORD_TOKEN"],
+  ["DISCORD_BOT_TOKEN", "DISCORD_TOKEN"],
+  ["discord_token", "DISCORD_TOKEN"],
+  ["GUILD_ID", "GUILD_IDS"],
+  ["DATABASE_URI", "DATABASE_URL"],
+  ["PUBLICURL", "PUBLIC_URL"],
+  ["SECRET_KEYFILE", "SECRET_KEY_FILE"],
+  ["PORT_FILE", "PORT"],
+])("%s is taken for %s", (name, meant) => {
+  expect(unknownVariables({ [name]: "1" })).toEqual([`${name} is not a setting: did you mean ${meant}?`]);
+});
+
+test("names of other programs are left alone, and one of Discord's that is near to none is named", () => {
+  const others = [
+    "HOME",
+    "PATH",
+    "HOSTNAME",
+    "LOGNAME",
+    "NODE_ENV",
+    "AWS_SECRET_ACCESS_KEY",
+    "PGPORT",
+    "PUBLIC",
+    "TOKEN",
+    "npm_config_yes",
+  ];
+  expect(unknownVariables(Object.fromEntries([...others, ...Object.keys(validEnvironment())].map((name) => [name, "1"])))).toEqual([]);
+  expect(unknownVariables({ DISCORD_PUBLIC_KEY: "1" })).toEqual([
+    "DISCORD_PUBLIC_KEY is not a setting: docs/configuration.md lists all of them. Remove it.",
+  ]);
 });

@@ -60,6 +60,13 @@ test("a server of GUILD_IDS that the bot is not in is named with the address tha
   ]);
 });
 
+test("a variable that looks like a setting and is none is named at the start", async () => {
+  await using work = await createWorkplace();
+  const { env } = await createDiscord();
+  const said = await serveUntil(work.directory, { ...env, LOG_LEVL: "debug" }, /listening/);
+  expect(said).toEqual(["LOG_LEVL is not a setting: did you mean LOG_LEVEL?"]);
+});
+
 test("a client id of another application than the token's is named", async () => {
   await using work = await createWorkplace();
   const { env } = await createDiscord();

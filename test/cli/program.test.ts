@@ -1,5 +1,7 @@
 // @module-tag sqlite
+import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
+import { createWorld } from "../support/world.ts";
 import { createCheckout, installation } from "./installation.ts";
 import { createWorkplace, runHere as run } from "./run.ts";
 
@@ -71,4 +73,12 @@ test("two runs of secrets share no key", async () => {
   for (const { stdout } of [first, second])
     expect(stdout).toMatch(/^SECRET_KEY=[A-Za-z\d+/]{43}=\nENCRYPTION_KEYS=k\d{8}:[A-Za-z\d+/]{43}=\n$/);
   expect(new Set(`${first.stdout}${second.stdout}`.match(/[A-Za-z\d+/]{43}=/g)).size).toBe(4);
+});
+
+test("the version is the one of the package, of the program and of /health alike", async () => {
+  const { version } = JSON.parse(await readFile(new URL("../../package.json", import.meta.url), "utf8")) as { version: string };
+  await using work = await createWorkplace();
+  expect(await work.provost(["--version"])).toEqual({ code: 0, stdout: `${version}\n`, stderr: "" });
+  const world = await createWorld();
+  expect(await (await fetch(`${world.url}/health`)).json()).toMatchObject({ service: { version } });
 });
