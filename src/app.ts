@@ -6,6 +6,7 @@ import { defaultRateLimits } from "./config/values.ts";
 import { configWarnings } from "./config/warnings.ts";
 import type { CoreOptions } from "./core.ts";
 import { acquireDataLock } from "./database/data-lock.ts";
+import { networkWarning } from "./database/network-file-system.ts";
 import { createSettingsCheck } from "./discord/guild/settings-check.ts";
 import { commandTable, features, openServices, routesOf, routeTable } from "./features.ts";
 import { knownPermissions } from "./kernel/permissions.ts";
@@ -23,6 +24,7 @@ import { createLogger } from "./logger.ts";
 import { withAnswerCheck } from "./operations/answer-check.ts";
 import { createRateLimiters } from "./operations/rate-limit.ts";
 import { homePages } from "./pages/home-pages.ts";
+import { requireSecretKey } from "./secret-key.ts";
 import { version } from "./version.ts";
 
 export { openServices };
@@ -75,6 +77,8 @@ interface AppOptions extends Omit<CoreOptions, "logger" | "checkInstallation" | 
   isScheduled?: boolean;
   /** Whether a database that does not belong to the data folder is accepted. */
   acceptsOtherDatabase?: boolean;
+  /** Whether another `SECRET_KEY` than the database was used with is accepted. */
+  acceptsNewKey?: boolean;
   /** Where log lines go. */
   logTo: DestinationStream;
 }
@@ -83,10 +87,20 @@ export type App = Awaited<ReturnType<typeof createApp>>;
 
 /** The whole service. Nothing listens and nothing connects before `start`. */
 export async function createApp(options: AppOptions) {
-  const { config, validateAnswers = false, aroundVerbs, isScheduled = true, acceptsOtherDatabase = false, logTo } = options;
+  const {
+    config,
+    validateAnswers = false,
+    aroundVerbs,
+    isScheduled = true,
+    acceptsOtherDatabase = false,
+    acceptsNewKey = false,
+    logTo,
+  } = options;
   const logger = createLogger(config.logLevel, logTo);
   for (const text of configWarnings(config)) logger.warn(text);
   await closeToOthers(config, logger);
+  const networked = await networkWarning(config.database.url);
+  if (networked !== undefined) logger.warn(networked);
   const lock = await acquireDataLock(config.dataDir);
   const stopping = new AbortController();
   let { publicUrl } = config.http;
@@ -96,6 +110,7 @@ export async function createApp(options: AppOptions) {
     ...opened,
     async checkInstallation(database) {
       const id = await checkInstallation({ database, config, acceptsOtherDatabase });
+      await requireSecretKey({ database, secretKey: options.secrets.secretKey, acceptsNewKey });
       checkKeys({ dataDir: config.dataDir, secrets: options.secrets }, logger);
       return id;
     },

@@ -9,29 +9,27 @@ type Marks = Readonly<Record<string, string>>;
 
 interface Installation {
   dataDir: string;
-  secrets: Pick<Secrets, "secretKey" | "encryptionKeys">;
+  secrets: Pick<Secrets, "encryptionKeys">;
 }
 
-/** No key of `ENCRYPTION_KEYS` can have this id. */
+/** What earlier versions kept here of `SECRET_KEY`, which the database now tells; no key of `ENCRYPTION_KEYS` can have this id. */
 const secretKeyId = "secret key";
 const markOf = (key: Buffer): string => keyedHash(key, "provost/mark").slice(0, 16);
 const fileIn = (dataDir: string): string => join(dataDir, "keys.json");
 
 /**
- * Warn the operator where a key is gone, or is another one than before: what was stored with it opens no more. The data folder keeps marks of
- * the keys; they stay as they are until the keys are right again.
+ * Warn the operator where a key of `ENCRYPTION_KEYS` is gone, or is another one than before: what was stored with it opens no more. The data
+ * folder keeps marks of the keys; they stay as they are until the keys are right again.
  */
 export function checkKeys({ dataDir, secrets }: Installation, logger: Pick<Logger, "error">): void {
   const file = fileIn(dataDir);
-  const known = readMarks(file);
-  const now: Marks = { [secretKeyId]: markOf(secrets.secretKey), ...marksOf(secrets.encryptionKeys) };
+  const { [secretKeyId]: _, ...known } = readMarks(file);
+  const now = marksOf(secrets.encryptionKeys);
   const lost = Object.keys(known).filter((id) => now[id] !== known[id]);
   const way = `If that is meant, delete ${file} and restart.`;
   for (const id of lost)
     logger.error(
-      id === secretKeyId
-        ? `SECRET_KEY is another one than before: every API key is refused, and signed positions of the audit no longer count. Put the old one back. ${way}`
-        : `ENCRYPTION_KEYS no longer has the key ${id} that it had: what was encrypted with it, such as the Discord grants of people, cannot be opened. Put it back at the end of ENCRYPTION_KEYS. ${way}`,
+      `ENCRYPTION_KEYS no longer has the key ${id} that it had: what was encrypted with it, such as the Discord grants of people, cannot be opened. Put it back at the end of ENCRYPTION_KEYS. ${way}`,
     );
   if (lost.length === 0) writeMarks(file, { ...known, ...now });
 }
@@ -39,7 +37,7 @@ export function checkKeys({ dataDir, secrets }: Installation, logger: Pick<Logge
 /** Everything is encrypted with the first key: the others are no longer missed. */
 export function forgetFormerKeys({ dataDir, secrets }: Installation): void {
   const [first] = Object.entries(marksOf(secrets.encryptionKeys));
-  writeMarks(fileIn(dataDir), { [secretKeyId]: markOf(secrets.secretKey), ...(first !== undefined && { [first[0]]: first[1] }) });
+  writeMarks(fileIn(dataDir), first === undefined ? {} : { [first[0]]: first[1] });
 }
 
 function marksOf(keys: ReadonlyMap<string, Buffer>): Marks {

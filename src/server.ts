@@ -4,16 +4,17 @@ import { boundHeap } from "./heap.ts";
 import { acceptFlag } from "./installation.ts";
 import { operatorText } from "./kernel/operator-errors.ts";
 import { createLogDestination, createLogger } from "./logger.ts";
+import { acceptKeyFlag } from "./secret-key.ts";
 
 /** How long after the start the OpenAPI document is made, unless somebody has asked for it. */
 const documentMs = 10_000;
 
 /**
  * Run the server until a signal stops it.
- * @param argv the arguments of the program; anything but the one option ends the process with 64 (EX_USAGE of sysexits.h)
+ * @param argv the arguments of the program; anything but its two options ends the process with 64 (EX_USAGE of sysexits.h)
  */
 export async function serve(argv: readonly string[]): Promise<void> {
-  const acceptsOtherDatabase = readArguments(argv);
+  const accepted = readArguments(argv);
   const { unknown, ...ground } = loadConfigOrExit();
   const logTo = createLogDestination();
   const logger = createLogger(ground.config.logLevel, logTo);
@@ -35,7 +36,7 @@ export async function serve(argv: readonly string[]): Promise<void> {
   });
 
   try {
-    const app = await createApp({ ...ground, acceptsOtherDatabase, logTo });
+    const app = await createApp({ ...ground, ...accepted, logTo });
     let isStopping = false;
     const stop = (signal: string): void => {
       if (isStopping) process.exit(1);
@@ -62,11 +63,11 @@ export async function serve(argv: readonly string[]): Promise<void> {
   }
 }
 
-function readArguments(argv: readonly string[]): boolean {
-  const strange = argv.find((argument) => argument !== acceptFlag);
-  if (strange === undefined) return argv.length > 0;
+function readArguments(argv: readonly string[]): { acceptsOtherDatabase: boolean; acceptsNewKey: boolean } {
+  const strange = argv.find((argument) => argument !== acceptFlag && argument !== acceptKeyFlag);
+  if (strange === undefined) return { acceptsOtherDatabase: argv.includes(acceptFlag), acceptsNewKey: argv.includes(acceptKeyFlag) };
   process.stderr.write(
-    `The server has no option ${strange}. Settings are variables, such as \`PORT\`; the one option is \`${acceptFlag}\`, for a start with a database that does not belong to \`DATA_DIR\`.\n`,
+    `The server has no option ${strange}. Settings are variables, such as \`PORT\`; the options are \`${acceptFlag}\`, for a start with a database that does not belong to \`DATA_DIR\`, and \`${acceptKeyFlag}\`, for one with another \`SECRET_KEY\`.\n`,
   );
   process.exit(64);
 }

@@ -1,9 +1,11 @@
+import { randomBytes } from "node:crypto";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, inject, onTestFinished, test } from "vitest";
 import type { Config } from "../src/config/config.ts";
 import { checkInstallation } from "../src/installation.ts";
+import { requireSecretKey } from "../src/secret-key.ts";
 import { sampleCall } from "./database/samples.ts";
 import { until } from "./discord/support.ts";
 import { createTestDatabase } from "./support/database.ts";
@@ -107,3 +109,26 @@ test.runIf(inject("dialect") === "sqlite")(
     expect((await world.get("/health", { key: null })).status).toBe(200);
   },
 );
+
+test("another secret key than the database was used with is refused, until it is accepted once; the first key is then the other one", async () => {
+  const database = await openEmpty();
+  const [first, second] = [randomBytes(32), randomBytes(32)];
+  await requireSecretKey({ database, secretKey: first });
+  await requireSecretKey({ database, secretKey: first });
+  await expect(requireSecretKey({ database, secretKey: second })).rejects.toMatchObject({
+    reason: "other_secret_key",
+    message: expect.stringMatching(/^`SECRET_KEY` is another one .*--accept-new-secret-key/),
+  });
+  await requireSecretKey({ database, secretKey: second, acceptsNewKey: true });
+  await requireSecretKey({ database, secretKey: second });
+  await expect(requireSecretKey({ database, secretKey: first })).rejects.toThrow(/is another one/);
+  const rows = JSON.stringify(await database.read.setting.findMany());
+  for (const key of [first, second])
+    for (const form of ["base64", "base64url", "hex"] as const) expect(rows).not.toContain(key.toString(form));
+});
+
+test("of two processes that use an empty database first with different keys, one is refused", async () => {
+  const database = await openEmpty();
+  const starts = await Promise.allSettled([randomBytes(32), randomBytes(32)].map((secretKey) => requireSecretKey({ database, secretKey })));
+  expect(starts.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+});

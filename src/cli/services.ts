@@ -10,10 +10,12 @@ import type { KeysService } from "../features/keys/keys.service.ts";
 import type { PermissionsService } from "../features/permissions/permissions.service.ts";
 import type { AccessDirectory } from "../features/permissions/access/access.ts";
 import type { PrivacyService } from "../features/privacy/privacy.service.ts";
+import type { Database } from "../database/database.ts";
 import { databaseRefusal } from "../database/refusals.ts";
 import { systemCall, type Call } from "../kernel/call.ts";
 import { ProblemError } from "../kernel/errors.ts";
 import { uuid7 } from "../kernel/ids.ts";
+import { requireSecretKey } from "../secret-key.ts";
 
 /** What the command line uses of the services. */
 export interface Services {
@@ -32,7 +34,11 @@ export interface Services {
 /** What the command line uses of the composition root. */
 interface Composition {
   /** The services on the configured database, without Discord and HTTP. */
-  openServices(options: { config: Config; secrets: Secrets }): Promise<Services>;
+  openServices(options: {
+    config: Config;
+    secrets: Secrets;
+    checkInstallation?: (database: Database) => Promise<string>;
+  }): Promise<Services>;
   /** The OpenAPI document; needs no environment. */
   openApiDocument(): object | Promise<object>;
 }
@@ -46,7 +52,14 @@ export async function loadComposition(): Promise<Composition> {
 export async function withServices<T>(work: (services: Services, call: Call) => Promise<T>): Promise<T> {
   const { config, secrets } = loadConfigOrExit();
   const { openServices } = await loadComposition();
-  const services = await openServices({ config, secrets });
+  const services = await openServices({
+    config,
+    secrets,
+    async checkInstallation(database) {
+      await requireSecretKey({ database, secretKey: secrets.secretKey });
+      return database.instance.id();
+    },
+  });
   try {
     return await work(services, systemCall("cli", uuid7()));
   } catch (error) {

@@ -36,7 +36,7 @@ export interface Discord extends DiscordPort {
  */
 export function createDiscord(options: DiscordOptions): Discord {
   const { apiBase, token, clientId, served, logger, clock = systemClock, lookUpRestMs, repeatMs } = options;
-  const rest = createDiscordRest({ apiBase, token, logger, lookUpRestMs, repeatMs });
+  const rest = createDiscordRest({ apiBase, token, logger, clock, lookUpRestMs, repeatMs });
   const status = createStatus(clock);
   const faults = createEventFaults({ logger, clock });
   const { sent: sentBans, ...actions } = createDiscordActions({ rest, served, logger, clock });

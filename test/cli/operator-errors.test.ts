@@ -5,7 +5,7 @@ import { join } from "node:path";
 import BetterSqlite3 from "better-sqlite3";
 import { expect, onTestFinished, test } from "vitest";
 import { keepAlive } from "../../src/database/keep-alive.ts";
-import { secretTexts, validEnvironment } from "../config/environment.ts";
+import { freshKey, secretTexts, validEnvironment } from "../config/environment.ts";
 import { createWorkplace, type Outcome } from "./run.ts";
 import { tier } from "../support/size.ts";
 
@@ -50,6 +50,9 @@ async function usedDatabase(work: Workplace, sql: string): Promise<Variables> {
   db.close();
   return {};
 }
+
+const otherKey =
+  "`SECRET_KEY` is another one than this database was used with, so every API key would be refused, and signed positions of the audit would no longer count: put the old one back, or, if it is lost, start the server once with `--accept-new-secret-key` and make new API keys.";
 
 const mistakes: Record<string, Mistake> = {
   "a port that another program has": {
@@ -134,6 +137,17 @@ const mistakes: Record<string, Mistake> = {
     code: 1,
     says: () =>
       /^The database \.\/data\/provost\.db is (empty|that of another installation), but `DATA_DIR` \(\.\/data\) has the files of an installation: put its database back, or start with `--accept-empty-database` to go on with this one\.$/,
+  },
+  "another secret key than the database was used with": {
+    prepare: async (work) => ({ ...(await usedDatabase(work, "SELECT 1")), SECRET_KEY: freshKey() }),
+    code: 1,
+    says: () => otherKey,
+  },
+  "the same on the command line, where keys would be made that no server accepts": {
+    prepare: async (work) => ({ ...(await usedDatabase(work, "SELECT 1")), SECRET_KEY: freshKey() }),
+    argv: ["keys", "list"],
+    code: 1,
+    says: () => otherKey,
   },
   "a PostgreSQL that is not there": {
     prepare: () => ({ DATABASE_URL: "postgresql://provost:hunter2@127.0.0.1:1/provost" }),

@@ -1,9 +1,10 @@
 // @module-tag sqlite
 import { expect, test } from "vitest";
 import { createDiscordRest } from "../../src/discord/rest/rest.ts";
+import type { Clock } from "../../src/kernel/clock.ts";
 import { createLog, startSandbox } from "./support.ts";
 
-async function createCalls(options: { tokenRestMs?: number; repeatMs?: number } = {}) {
+async function createCalls(options: { tokenRestMs?: number; repeatMs?: number; clock?: Clock } = {}) {
   const sandbox = await startSandbox();
   const { logger, log } = createLog();
   const rest = createDiscordRest({ apiBase: sandbox.apiBase, token: sandbox.env().DISCORD_TOKEN, logger, ...options });
@@ -101,4 +102,23 @@ test("a call that hangs ends by its deadline", async () => {
   const { sandbox, get } = await createCalls();
   sandbox.faults.rest({ route, hang: true });
   await expect(get(300)).rejects.toMatchObject({ code: "discord_unavailable" });
+});
+
+test.each([
+  [-600, "10 minutes behind"],
+  [7_200, "2 hours ahead of"],
+])("a clock that is %i seconds off is told of once, with what sets it", async (seconds, text) => {
+  const { get, log } = await createCalls({ clock: { now: () => new Date(Date.now() + seconds * 1000) } });
+  await get();
+  await get();
+  const said = log.filter((line) => line.includes("The clock of this machine"));
+  expect(said).toHaveLength(1);
+  expect(said[0]).toContain(`The clock of this machine is ${text} Discord's`);
+  expect(said[0]).toContain("timedatectl set-ntp true");
+});
+
+test("a clock that is a few seconds off is right enough", async () => {
+  const { get, log } = await createCalls({ clock: { now: () => new Date(Date.now() + 20_000) } });
+  await get();
+  expect(log.join()).not.toContain("clock");
 });

@@ -1,8 +1,10 @@
 import type { RequestMethod, REST } from "discord.js";
 import type { Logger } from "pino";
+import { systemClock, type Clock } from "../../kernel/clock.ts";
 import type { CallPurpose, DiscordCalls, DiscordRequest } from "../../kernel/discord-port.ts";
 import { pause } from "../../kernel/pause.ts";
 import { tokenInstruction } from "../gateway/close-codes.ts";
+import { createClockCheck } from "./clock-check.ts";
 import { isRefusal, loadLibrary } from "../library.ts";
 import { rateLimitWait, toProblem, unavailable } from "./errors.ts";
 import { version } from "../../version.ts";
@@ -26,6 +28,8 @@ interface RestOptions {
   apiBase: string;
   token: string;
   logger: Logger;
+  /** The machine's own by default; compared with the times of Discord's answers. */
+  clock?: Clock;
   /** The time without calls after Discord refused the token: it counts them as invalid requests, and tolerates few. Default 60,000. */
   tokenRestMs?: number;
   /** The time without look-ups after a failure: a quick refusal is worth more than a late answer. Default 3,000. */
@@ -42,14 +46,17 @@ export function createDiscordRest({
   apiBase,
   token,
   logger,
+  clock = systemClock,
   tokenRestMs = 60_000,
   lookUpRestMs = 3000,
   repeatMs,
 }: RestOptions): DiscordRest {
+  const clockCheck = createClockCheck({ clock, logger });
   let made: Promise<REST> | undefined;
   const make = async (): Promise<REST> => {
     const { REST } = await loadLibrary();
-    return new REST({ version: "10", api: apiBase, retries: 0, timeout: 10_000, rejectOnRateLimit: () => true, userAgentAppendix });
+    const rest = new REST({ version: "10", api: apiBase, retries: 0, timeout: 10_000, rejectOnRateLimit: () => true, userAgentAppendix });
+    return rest.on("response", (_, { headers }) => clockCheck.answered(headers.get("date")));
   };
   const counts = { action: zeroCounts(), lookup: zeroCounts(), sync: zeroCounts(), registration: zeroCounts() };
   let failingUntil = 0;

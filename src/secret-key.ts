@@ -1,0 +1,48 @@
+import type { Database } from "./database/database.ts";
+import { DatabaseError } from "./database/errors.ts";
+import { systemCall } from "./kernel/call.ts";
+import { uuid7 } from "./kernel/ids.ts";
+import { keyedHash } from "./kernel/secrets.ts";
+
+export const acceptKeyFlag = "--accept-new-secret-key";
+
+interface Given {
+  database: Database;
+  secretKey: Buffer;
+  /** Whether the operator means to go on with another key. */
+  acceptsNewKey?: boolean;
+}
+
+/** Where the database keeps the fingerprint, beside the id of its installation. */
+const key = "secret_key_fingerprint";
+
+/**
+ * Make sure that `SECRET_KEY` is the one that this database was used with: another one would refuse every API key, and sign the audit with a
+ * key that nobody knows. The fingerprint tells nothing of the key; the first use of a database stores it.
+ * @throws DatabaseError other_secret_key, with what to do
+ */
+export async function requireSecretKey({ database, secretKey, acceptsNewKey = false }: Given): Promise<void> {
+  const given = keyedHash(secretKey, `provost/fingerprint/${await database.instance.id()}`);
+  const row = await database.read.setting.findUnique({ where: { key } });
+  const stored = row === null ? await store(database, given) : String(row.value);
+  if (stored === given) return;
+  if (!acceptsNewKey)
+    throw new DatabaseError(
+      "other_secret_key",
+      `\`SECRET_KEY\` is another one than this database was used with, so every API key would be refused, and signed positions of the audit would no longer count: put the old one back, or, if it is lost, start the server once with \`${acceptKeyFlag}\` and make new API keys.`,
+    );
+  await store(database, given, given);
+}
+
+/** @returns what is stored then: another process may have been first */
+async function store(database: Database, value: string, update?: string): Promise<string> {
+  return database.write(systemCall("job", uuid7()), async (tx) => {
+    await tx.lock("settings");
+    const stored = await tx.db.setting.upsert({
+      where: { key },
+      create: { key, value },
+      update: update === undefined ? {} : { value: update },
+    });
+    return String(stored.value);
+  });
+}
