@@ -114,6 +114,12 @@ test("readiness depends on storage and shutdown, not on Discord", async () => {
   expect(await ready({ isShuttingDown: () => true })).toBe(503);
 });
 
+test("readiness names a bot that is not connected, without the reason", async () => {
+  const { ask } = await startHealth({ discord_gateway: () => ({ status: "fail", reason: "Discord refuses the bot token." }) });
+  const { status, json } = await ask({ path: "/readyz", key: null });
+  expect([status, json]).toEqual([200, { success: true, status: "ok", discord_gateway: "fail" }]);
+});
+
 test("liveness depends on the process alone", async () => {
   const live = async (flaws: Flaws) => (await (await startHealth(flaws)).ask({ path: "/livez", key: null })).status;
   expect(await live({ storage: () => ({ status: "fail" }), isShuttingDown: () => true })).toBe(200);

@@ -1,5 +1,5 @@
 import { type Route, routesFor, withStatus } from "../../operations/route.ts";
-import { HealthView, ProbeView } from "./health.schema.ts";
+import { HealthView, ProbeView, ReadinessView } from "./health.schema.ts";
 import type { HealthService } from "./health.service.ts";
 
 const { get } = routesFor("health");
@@ -34,14 +34,14 @@ export const healthRoutes = (health: HealthService): Route[] => [
   }),
   get("/readyz", "getReadiness", {
     summary: "Whether requests can be served",
-    description: "Storage works and its schema is current; Discord being away does not matter.",
+    description: "Storage works and its schema is current; Discord being away is named, and does not matter.",
     access: { public: true },
     probe: true,
-    success: { status: 200, shape: "flat", schema: ProbeView, description: "They can", otherStatuses: { 503: "Not now" } },
+    success: { status: 200, shape: "flat", schema: ReadinessView, description: "They can", otherStatuses: { 503: "Not now" } },
     handle: async () => answerProbe(await health.ready()),
   }),
 ];
 
-function answerProbe(view: ProbeView) {
+function answerProbe<View extends ProbeView>(view: View) {
   return withStatus(view, view.success ? 200 : 503);
 }

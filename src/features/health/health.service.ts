@@ -1,6 +1,6 @@
 import { can, type Call } from "../../kernel/call.ts";
 import type { Clock } from "../../kernel/clock.ts";
-import type { CapabilitiesView, CheckView, HealthView, ProbeView } from "./health.schema.ts";
+import type { CapabilitiesView, CheckView, HealthView, ProbeView, ReadinessView } from "./health.schema.ts";
 
 export type HealthService = ReturnType<typeof createHealthService>;
 
@@ -73,8 +73,9 @@ export function createHealthService(ground: HealthGround) {
     },
 
     /** Whether requests can be served: storage works and no shutdown has begun. Discord being away does not matter. */
-    async ready(): Promise<ProbeView> {
-      return probe(!ground.isShuttingDown() && (await check.storage()).status !== "fail");
+    async ready(): Promise<ReadinessView> {
+      const [storage, gateway] = await Promise.all([check.storage(), check.discord_gateway()]);
+      return { ...probe(!ground.isShuttingDown() && storage.status !== "fail"), discord_gateway: gateway.status };
     },
   };
 }
