@@ -15,6 +15,7 @@ import { openapiCommand } from "./openapi.ts";
 import { printError } from "./output.ts";
 import { secretsCommand } from "./secrets.ts";
 import { serveCommand } from "./serve.ts";
+import { statusCommand } from "./status.ts";
 import { usersCommand } from "./users.ts";
 
 /** 0 done, 1 refused or failed, 2 wrong usage (for `audit verify`: could not check; for `commands diff`: something differs), 78 refused configuration. */
@@ -59,6 +60,7 @@ function createProgram(setExitCode: (code: number) => void, standIns: Partial<Co
     blacklistCommand(setExitCode),
     commandsCommand(setExitCode, standIns),
     configCommand(),
+    statusCommand(setExitCode),
     openapiCommand(),
     auditCommand(setExitCode),
     demoCommand(setExitCode),

@@ -7,6 +7,7 @@ import { createWorkplace, runHere as run } from "./run.ts";
 
 const verbs = [
   ["serve"],
+  ["status"],
   ["secrets"],
   ["bootstrap"],
   ["keys"],
