@@ -1,6 +1,8 @@
 import { isIPv6 } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import type { DestinationStream } from "pino";
+import { refuseHalfRestored } from "./backup/marker.ts";
+import { createNightlyBackup } from "./backup/nightly.ts";
 import type { Operator } from "./config/config.ts";
 import { defaultRateLimits } from "./config/values.ts";
 import { configWarnings } from "./config/warnings.ts";
@@ -88,6 +90,10 @@ export async function createApp(options: AppOptions) {
   for (const text of configWarnings(config)) logger.warn(text);
   await closeToOthers(config, logger);
   const lock = await acquireDataLock(config.dataDir);
+  await refuseHalfRestored(config.dataDir).catch((error: unknown) => {
+    lock.release();
+    throw error;
+  });
   const stopping = new AbortController();
   let { publicUrl } = config.http;
   let server: RunningServer | undefined;
@@ -150,7 +156,8 @@ export async function createApp(options: AppOptions) {
       listeners: [settingsCheck, ...features.listeners(services)],
     });
   };
-  const jobs = createJobs({ ...features.jobs(services), database: services.database.sweep }, logger);
+  const nightly = createNightlyBackup({ ...config.backup, clock: services.clock, logger });
+  const jobs = createJobs({ ...features.jobs(services), database: services.database.sweep, backup: nightly.sweep }, logger);
 
   return {
     ...services,
@@ -181,6 +188,7 @@ export async function createApp(options: AppOptions) {
       await features.endStreams(services);
       await server?.close();
       await jobs.stop();
+      await nightly.stop();
       await features.stop(services);
       await services.discord.stop();
       await close();

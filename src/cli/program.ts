@@ -4,6 +4,7 @@ import { ProblemError } from "../kernel/errors.ts";
 import { operatorText } from "../kernel/operator-errors.ts";
 import { fieldErrors } from "../kernel/validation.ts";
 import { auditCommand } from "./audit.ts";
+import { backupCommand, restoreCommand } from "./backup.ts";
 import { blacklistCommand } from "./blacklist-import.ts";
 import { bootstrapCommand, ownersCommand } from "./owners.ts";
 import { commandsCommand, type CommandsMeans } from "./commands.ts";
@@ -59,6 +60,8 @@ function createProgram(setExitCode: (code: number) => void, standIns: Partial<Co
     configCommand(),
     openapiCommand(),
     auditCommand(setExitCode),
+    backupCommand(setExitCode),
+    restoreCommand(),
     demoCommand(setExitCode),
   ])
     program.addCommand(withOverrides(command));
