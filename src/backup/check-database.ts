@@ -1,10 +1,8 @@
-import BetterSqlite3 from "better-sqlite3";
 import { sqliteFile } from "../database/dialect.ts";
-import { keepAlive } from "../database/keep-alive.ts";
 import { verifyOutside } from "../features/audit/outside.ts";
 import type { PublicKey } from "../features/audit/sign.ts";
 import { evidenceHash, type Manifest } from "./manifest.ts";
-import { evidenceNamed, factsOf, openSource } from "./source.ts";
+import { evidenceNamed, factsOf, openSource, readSqlite } from "./source.ts";
 
 interface Checked {
   /** The database of the backup, opened somewhere. */
@@ -53,7 +51,7 @@ export function earlierLosses({ evidence }: Manifest): string[] {
 }
 
 function damageOf(file: string): string[] {
-  const db = keepAlive(new BetterSqlite3(file, { readonly: true, fileMustExist: true }));
+  const db = readSqlite(file);
   try {
     const verdict = db.pragma("integrity_check(3)") as { integrity_check: string }[];
     const damaged = verdict.filter(({ integrity_check }) => integrity_check !== "ok");

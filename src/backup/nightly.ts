@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import type { Logger } from "pino";
 import type { Config } from "../config/config.ts";
 import type { Clock } from "../kernel/clock.ts";
-import { OperatorError } from "../kernel/operator-errors.ts";
+import { OperatorError, operatorText } from "../kernel/operator-errors.ts";
 import { packageFolder } from "../package-folder.ts";
 import { shelved } from "./shelf.ts";
 
@@ -29,7 +29,6 @@ export function createNightlyBackup({ folder, hour, keep, clock, logger }: Night
   /** Whether the last time that it was due has no backup yet, also when the service did not run then. */
   async function isDue(place: string, at: number): Promise<boolean> {
     const now = clock.now();
-    if (now.getTime() - triedAt < againMs) return false;
     const due = new Date(now);
     due.setUTCHours(at, 0, 0, 0);
     if (due > now) due.setUTCDate(due.getUTCDate() - 1);
@@ -57,19 +56,30 @@ export function createNightlyBackup({ folder, hour, keep, clock, logger }: Night
     running = { child, ended };
   }
 
+  /** Begin a backup if one is due. @returns what went wrong with the last one, told once */
+  async function attempt(): Promise<string | undefined> {
+    const why = failure;
+    failure = undefined;
+    const isWaiting = folder === null || hour === null || running !== undefined || isStopping || clock.now().getTime() - triedAt < againMs;
+    if (why !== undefined || isWaiting) return why;
+    try {
+      if (await isDue(folder, hour)) start(folder);
+      return undefined;
+    } catch (error) {
+      triedAt = clock.now().getTime();
+      return operatorText(error) ?? String(error);
+    }
+  }
+
   return {
     /**
      * Begin a backup when it is time.
      * @throws OperatorError when the last one failed: once for each attempt
      */
     async sweep(): Promise<void> {
-      if (failure !== undefined) {
-        const why = failure;
-        failure = undefined;
+      const why = await attempt();
+      if (why !== undefined)
         throw new OperatorError(`The nightly backup failed, and is tried again in an hour. ${why} Try it by hand: \`provost backup\`.`);
-      }
-      if (folder === null || hour === null || running !== undefined || isStopping) return;
-      if (await isDue(folder, hour)) start(folder);
     },
     /** What is not whole when the service stops is made after its next start. */
     async stop(): Promise<void> {

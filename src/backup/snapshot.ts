@@ -1,12 +1,10 @@
 import { rm } from "node:fs/promises";
-import BetterSqlite3 from "better-sqlite3";
 import { dialectOf, sqliteFile } from "../database/dialect.ts";
-import { keepAlive } from "../database/keep-alive.ts";
 import { databaseRefusal } from "../database/refusals.ts";
 import { sync } from "./disk.ts";
 import type { Manifest } from "./manifest.ts";
 import { requireTool, runTool } from "./postgres-tools.ts";
-import { evidenceNamed, factsOf, openSource } from "./source.ts";
+import { evidenceNamed, factsOf, openSource, readSqlite } from "./source.ts";
 
 /** What one moment of the database was. */
 export interface Snapshot extends Pick<Manifest, "migration" | "instance" | "audit"> {
@@ -32,7 +30,7 @@ export async function copyDatabase(url: string, file: string): Promise<Snapshot>
  * another process writes, and with 200 writes a second it never ends. The copy also leaves out free pages, and with them what was deleted.
  */
 async function copySqlite(from: string, file: string): Promise<Snapshot> {
-  const db = keepAlive(new BetterSqlite3(from, { readonly: true, fileMustExist: true, timeout: 10_000 }));
+  const db = readSqlite(from);
   try {
     db.prepare("VACUUM INTO ?").run(file);
   } catch (error) {

@@ -1,7 +1,9 @@
+import { existsSync } from "node:fs";
 import BetterSqlite3 from "better-sqlite3";
 import { sqliteFile, dialectOf, type Dialect } from "../database/dialect.ts";
 import { keepAlive } from "../database/keep-alive.ts";
 import { databaseRefusal } from "../database/refusals.ts";
+import { OperatorError } from "../kernel/operator-errors.ts";
 import type { Manifest } from "./manifest.ts";
 
 type Row = Readonly<Record<string, string | number | null>>;
@@ -22,8 +24,14 @@ export async function openSource(url: string): Promise<Source> {
   }
 }
 
+/** Open a SQLite file for reading. @throws OperatorError when it is not there */
+export function readSqlite(file: string): BetterSqlite3.Database {
+  if (!existsSync(file)) throw new OperatorError(`There is no database file ${file}. Check \`DATABASE_URL\` and \`DATA_DIR\`.`);
+  return keepAlive(new BetterSqlite3(file, { readonly: true, fileMustExist: true, timeout: 10_000 }));
+}
+
 function openSqlite(file: string): Source {
-  const db = keepAlive(new BetterSqlite3(file, { readonly: true, fileMustExist: true, timeout: 10_000 }));
+  const db = readSqlite(file);
   return {
     dialect: "sqlite",
     query: (sql, values = []) => Promise.resolve(db.prepare<string[], Row>(sql.replaceAll(/\$\d/g, "?")).all(...values)),

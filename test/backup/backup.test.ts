@@ -1,8 +1,13 @@
 // @module-tag both
 import { appendFile, copyFile, cp, lstat, mkdir, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync, gunzipSync } from "node:zlib";
 import { afterAll, describe, expect, inject, test } from "vitest";
+import BetterSqlite3 from "better-sqlite3";
+import { makeBackup } from "../../src/backup/make.ts";
+import { readConfig } from "../../src/config/config.ts";
+import { sqliteFile } from "../../src/database/dialect.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { addEvidence, contentOf, createEmptyPlace, createOperator, createSource, startLoad } from "./ground.ts";
@@ -41,13 +46,14 @@ describe.skipIf(whyNot !== undefined)("a backup", limit, () => {
     // Nobody is to be asked again who was erased: two lines for one deletion.
     expect(JSON.parse(restored.stdout)).toMatchObject({ deletions_applied: 2, point: made.point });
 
-    const { numbers, evidence, broken, actions, erasures } = await contentOf(target);
+    const { numbers, evidence, broken, actions, erasures, names } = await contentOf(target);
     const point = Date.parse(made.point);
     const acknowledged = (all: typeof load.records) => all.filter(({ at }) => at < point).map(({ what }) => what);
     expect(load.records.length).toBeGreaterThan(20);
     expect(acknowledged(load.records).filter((number) => !numbers.includes(number))).toEqual([]);
     expect(acknowledged(load.files).filter((sha256) => !evidence.includes(sha256))).toEqual([]);
     expect(broken).toEqual([]);
+    expect(names).toEqual([]);
     expect(actions).toContain("user.erase_again");
     expect(erasures).toHaveLength(2);
     const chain = await operator.provost(["audit", "verify"], operator.envOf(target));
@@ -71,6 +77,26 @@ describe.skipIf(whyNot !== undefined)("a backup", limit, () => {
     const left = (await readdir(operator.backups)).filter((name) => name !== "erasures.jsonl");
     expect(left).toHaveLength(2);
     expect(left.filter((name) => name.includes("partial"))).toEqual([]);
+  });
+
+  test.runIf(!isPostgres)("names the evidence that was deleted after its point, and is whole without it", async () => {
+    const operator = await createOperator();
+    const { world, admin, place } = await createSource(operator);
+    const { sha256 } = await addEvidence(world, admin);
+    const env = operator.envOf(place);
+    const reading = readConfig(env);
+    if (!reading.ok) throw new Error(reading.lines.join());
+    /** As a redaction does it: the row first, then the file. */
+    const deleteNow = (): void => {
+      const db = new BetterSqlite3(sqliteFile(place.url), { timeout: 5000 });
+      db.exec("UPDATE evidence_files SET status = 'redacted', sha256 = NULL");
+      db.close();
+      rmSync(join(place.dataDir, "evidence", sha256.slice(0, 2), sha256));
+    };
+    const onProgress = (text: string): void => void (text.startsWith("database:") && deleteNow());
+    const { path, manifest } = await makeBackup({ config: reading.config, to: operator.backups, onProgress });
+    expect(manifest.evidence).toEqual({ deleted: [sha256], missing: [], changed: [] });
+    expect(await operator.provost(["backup", "verify", path], env)).toMatchObject({ code: 0 });
   });
 
   test.each([

@@ -1,6 +1,7 @@
 import { hash, randomBytes } from "node:crypto";
 import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { inject, onTestFinished } from "vitest";
 import { dialectOf } from "../../src/database/dialect.ts";
 import { evidencePath } from "../../src/backup/manifest.ts";
@@ -61,23 +62,30 @@ export interface Acknowledged {
   at: number;
 }
 
-/** Write until told to stop: records, some with files of evidence. */
-export function startLoad(world: World, actor: User) {
+/**
+ * Write until told to stop: records, some with files of evidence.
+ * @param pauseMs how long each of five clients waits between two writes
+ */
+export function startLoad(world: World, actor: User, pauseMs = 0) {
   const records: Acknowledged[] = [];
   const files: Acknowledged[] = [];
-  let isStopped = false;
+  const stopping = new AbortController();
   const headers = { authorization: `Bearer ${world.key}`, "x-acting-user": actor.id, "content-type": "application/json" };
 
   async function record(): Promise<void> {
-    while (!isStopped) {
+    while (!stopping.signal.aborted) {
       const body = JSON.stringify({ kind: "user", subject_id: freshId() });
       const answer = await fetch(`${world.url}/blacklist`, { method: "POST", headers, body });
       const { data } = (await answer.json()) as { data: { number: string } };
       records.push({ what: data.number, at: Date.now() });
+      if (pauseMs > 0) await delay(pauseMs);
     }
   }
   async function file(): Promise<void> {
-    while (!isStopped) files.push({ what: (await addEvidence(world, actor)).sha256, at: Date.now() });
+    while (!stopping.signal.aborted) {
+      files.push({ what: (await addEvidence(world, actor)).sha256, at: Date.now() });
+      if (pauseMs > 0) await delay(pauseMs * 10);
+    }
   }
 
   const running = [record(), record(), record(), record(), file()];
@@ -85,7 +93,7 @@ export function startLoad(world: World, actor: User) {
     records,
     files,
     async stop(): Promise<void> {
-      isStopped = true;
+      stopping.abort();
       await Promise.all(running);
     },
   };
@@ -102,12 +110,21 @@ export async function contentOf({ dataDir, url }: Place) {
         return bytes !== undefined && hash("sha256", bytes) === sha256;
       }),
     );
+    const names = await source.query("SELECT subject_name AS name FROM blacklist_records WHERE subject_name IS NOT NULL");
     const numbers = (await source.query("SELECT number FROM blacklist_records")).map(
       ({ number }) => `BL-${String(number).padStart(6, "0")}`,
     );
     const actions = (await source.query("SELECT action FROM audit_entries")).map(({ action }) => String(action));
     const erasures = (await source.query("SELECT id FROM erasures")).map(({ id }) => String(id));
-    return { dialect: dialectOf(url), numbers, actions, erasures, evidence: named, broken: named.filter((_, index) => !good[index]) };
+    return {
+      dialect: dialectOf(url),
+      numbers,
+      actions,
+      erasures,
+      names: names.map(({ name }) => String(name)),
+      evidence: named,
+      broken: named.filter((_, index) => !good[index]),
+    };
   } finally {
     await source.close();
   }

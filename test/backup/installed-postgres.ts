@@ -7,8 +7,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import pg from "pg";
 import { inject } from "vitest";
-import type { ClosedDatabase } from "../support/database.ts";
-import { createUnmigrated } from "../support/database.ts";
+import { createUnmigrated, type ClosedDatabase } from "../support/database.ts";
 import { freePort } from "../support/free-port.ts";
 
 /**
