@@ -59,7 +59,13 @@ function needed(place: string, found: Record<string, LockedPackage> = {}): Recor
 
 const { name, version, description, license, type, bin, engines } = manifest;
 const released = {
-  ...{ name, version, description, license, type, bin, engines },
+  name,
+  version,
+  description,
+  license,
+  type,
+  bin,
+  engines,
   scripts: { postinstall: "node scripts/addon.js" },
   dependencies: { [addon]: manifest.dependencies[addon] },
 };

@@ -16,6 +16,11 @@ interface NightlyDeps extends Readonly<Config["backup"]> {
 const againMs = 3_600_000;
 const keptOfErrors = 2000;
 
+function wordedFailure(why: string, isMade: boolean): string {
+  if (isMade) return `The nightly backup was made, but not everything was there to copy. ${why} Look for it in an older backup.`;
+  return `The nightly backup failed, and is tried again in an hour. ${why} Try it by hand: \`provost backup\`.`;
+}
+
 /**
  * The backup of each night. It runs as a process of its own: reading all of a database keeps a process busy, and nothing that is answered shall
  * wait for it.
@@ -47,7 +52,7 @@ export function createNightlyBackup({ folder, hour, keep, clock, logger }: Night
       const end = (code: number | null, why?: string): void => {
         running = undefined;
         if (code === 0) logger.info({ folder: place }, "made the nightly backup");
-        else if (!isStopping) failure = why ?? said.stderr.trim().split("\n").at(-1) ?? "";
+        else if (!isStopping) failure = wordedFailure(why ?? said.stderr.trim().split("\n").at(-1) ?? "", said.stdout.startsWith("{"));
         resolve();
       };
       child.once("error", (error) => end(null, error.message));
@@ -67,7 +72,7 @@ export function createNightlyBackup({ folder, hour, keep, clock, logger }: Night
       return undefined;
     } catch (error) {
       triedAt = clock.now().getTime();
-      return operatorText(error) ?? String(error);
+      return wordedFailure(operatorText(error) ?? String(error), false);
     }
   }
 
@@ -78,8 +83,7 @@ export function createNightlyBackup({ folder, hour, keep, clock, logger }: Night
      */
     async sweep(): Promise<void> {
       const why = await attempt();
-      if (why !== undefined)
-        throw new OperatorError(`The nightly backup failed, and is tried again in an hour. ${why} Try it by hand: \`provost backup\`.`);
+      if (why !== undefined) throw new OperatorError(why);
     },
     /** What is not whole when the service stops is made after its next start. */
     async stop(): Promise<void> {

@@ -4,12 +4,13 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { createNightlyBackup } from "../../src/backup/nightly.ts";
-import { createOperator, createSource } from "./ground.ts";
+import { addEvidence, createOperator, createSource } from "./ground.ts";
 
 /** A nightly backup of a running service, at a time of its own. */
 async function createNight(at: string) {
   const operator = await createOperator();
-  const { place } = await createSource(operator);
+  const source = await createSource(operator);
+  const { place } = source;
   const before = process.env;
   process.env = { PATH: before["PATH"], ...operator.envOf(place) };
   onTestFinished(() => void (process.env = before));
@@ -21,6 +22,8 @@ async function createNight(at: string) {
   const made = async (): Promise<string[]> => (await readdir(operator.backups).catch(() => [])).filter((name) => name.endsWith(".tar.gz"));
   return {
     nightly,
+    place,
+    source,
     clock,
     lines,
     made,
@@ -68,4 +71,14 @@ test("a backup that fails is told once by the job, and tried again in an hour", 
   await writeFile(folder, "a file is in the place of the folder");
   await expect(nightly.sweep()).rejects.toThrow(`${folder} is a file, or lies below one`);
   await nightly.sweep();
+});
+
+test("a backup of an installation that has lost evidence is made, and the job says what is lost", { timeout: 120_000 }, async () => {
+  const { nightly, place, source, made } = await createNight(new Date().toISOString());
+  const { sha256 } = await addEvidence(source.world, source.admin);
+  await rm(join(place.dataDir, "evidence", sha256.slice(0, 2), sha256));
+  await nightly.sweep();
+  const told = `The nightly backup was made, but not everything was there to copy. The evidence ${sha256} was already missing`;
+  await vi.waitFor(() => expect(nightly.sweep()).rejects.toThrow(told), { timeout: 60_000, interval: 200 });
+  expect(await made()).toHaveLength(1);
 });
