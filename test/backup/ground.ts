@@ -111,11 +111,11 @@ export async function contentOf({ dataDir, url }: Place) {
       }),
     );
     const names = await source.query("SELECT subject_name AS name FROM blacklist_records WHERE subject_name IS NOT NULL");
-    const numbers = (await source.query("SELECT number FROM blacklist_records")).map(
+    const numbers = (await source.query("SELECT number FROM blacklist_records ORDER BY number")).map(
       ({ number }) => `BL-${String(number).padStart(6, "0")}`,
     );
-    const actions = (await source.query("SELECT action FROM audit_entries")).map(({ action }) => String(action));
-    const erasures = (await source.query("SELECT id FROM erasures")).map(({ id }) => String(id));
+    const actions = (await source.query("SELECT action FROM audit_entries ORDER BY seq")).map(({ action }) => String(action));
+    const erasures = (await source.query("SELECT id FROM erasures ORDER BY id")).map(({ id }) => String(id));
     return {
       dialect: dialectOf(url),
       numbers,
