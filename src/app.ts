@@ -1,6 +1,8 @@
 import { isIPv6 } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import type { DestinationStream } from "pino";
+import { refuseHalfRestored } from "./backup/marker.ts";
+import { createNightlyBackup } from "./backup/nightly.ts";
 import type { Operator } from "./config/config.ts";
 import { defaultRateLimits } from "./config/values.ts";
 import { configWarnings } from "./config/warnings.ts";
@@ -102,6 +104,10 @@ export async function createApp(options: AppOptions) {
   const networked = await networkWarning(config.database.url);
   if (networked !== undefined) logger.warn(networked);
   const lock = await acquireDataLock(config.dataDir);
+  await refuseHalfRestored(config.dataDir).catch((error: unknown) => {
+    lock.release();
+    throw error;
+  });
   const stopping = new AbortController();
   let { publicUrl } = config.http;
   let server: RunningServer | undefined;
@@ -165,7 +171,8 @@ export async function createApp(options: AppOptions) {
       listeners: [settingsCheck, ...features.listeners(services)],
     });
   };
-  const jobs = createJobs({ ...features.jobs(services), database: services.database.sweep }, logger);
+  const nightly = createNightlyBackup({ ...config.backup, clock: services.clock, logger });
+  const jobs = createJobs({ ...features.jobs(services), database: services.database.sweep, backup: nightly.sweep }, logger);
 
   return {
     ...services,
@@ -196,6 +203,7 @@ export async function createApp(options: AppOptions) {
       await features.endStreams(services);
       await server?.close();
       await jobs.stop();
+      await nightly.stop();
       await features.stop(services);
       await services.discord.stop();
       await close();

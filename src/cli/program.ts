@@ -5,6 +5,7 @@ import { operatorText } from "../kernel/operator-errors.ts";
 import { fieldErrors } from "../kernel/validation.ts";
 import { version } from "../version.ts";
 import { auditCommand } from "./audit.ts";
+import { backupCommand, restoreCommand } from "./backup.ts";
 import { blacklistCommand } from "./blacklist-import.ts";
 import { bootstrapCommand, ownersCommand } from "./owners.ts";
 import { commandsCommand, type CommandsMeans } from "./commands.ts";
@@ -63,6 +64,8 @@ function createProgram(setExitCode: (code: number) => void, standIns: Partial<Co
     statusCommand(setExitCode),
     openapiCommand(),
     auditCommand(setExitCode),
+    backupCommand(setExitCode),
+    restoreCommand(),
     demoCommand(setExitCode),
   ])
     program.addCommand(withOverrides(command));

@@ -1,3 +1,4 @@
+import { refuseHalfRestored } from "../backup/marker.ts";
 import { loadConfigOrExit, type Config } from "../config/config.ts";
 import type { Secrets } from "../config/secrets.ts";
 import type { AuditService } from "../features/audit/audit.service.ts";
@@ -23,7 +24,7 @@ export interface Services {
   audit: Pick<AuditService, "acceptRestore" | "export" | "leftBehind" | "signHead">;
   authorization: Pick<AuthorizationService, "reencrypt">;
   permissions: Pick<PermissionsService, "owners">;
-  privacy: Pick<PrivacyService, "export" | "redact" | "unsuppress">;
+  privacy: Pick<PrivacyService, "catchUp" | "export" | "redact" | "unsuppress">;
   blacklist: Pick<BlacklistService, "prepare">;
   blacklistTransfer: Pick<BlacklistTransfer, "export" | "importLines" | "readers">;
   guildState: Pick<GuildState, "load">;
@@ -51,6 +52,7 @@ export async function loadComposition(): Promise<Composition> {
 /** Run `work` with the services of this installation and close them, whatever happens. */
 export async function withServices<T>(work: (services: Services, call: Call) => Promise<T>): Promise<T> {
   const { config, secrets } = loadConfigOrExit();
+  await refuseHalfRestored(config.dataDir);
   const { openServices } = await loadComposition();
   const services = await openServices({
     config,

@@ -56,6 +56,14 @@ export interface Config {
   erasureJournal: string;
   /** Where a copy of it stands outside the data folder; null where the operator has named a place for it. */
   erasureJournalCopy: string | null;
+  backup: {
+    /** The folder that backups go into; null: the operator names a place each time, and none is made at night. */
+    folder: string | null;
+    /** The hour (UTC) of the nightly backup; null: none. */
+    hour: number | null;
+    /** How many of the folder's backups stay. */
+    keep: number;
+  };
   /** The file of signed positions of the audit chain. */
   auditCheckpoints: string;
   /** How long at most new entries of the audit wait for a signed position. */
@@ -158,6 +166,7 @@ function toConfig(env: Env): Config {
     returnTo: env.RETURN_TO,
     erasureJournal: env.ERASURE_JOURNAL ?? `${dataDir}/erasures.jsonl`,
     erasureJournalCopy: env.ERASURE_JOURNAL === undefined ? `${dataDir}.erasures.jsonl` : null,
+    backup: { folder: env.BACKUP_DIR ?? null, hour: env.BACKUP_HOUR, keep: env.BACKUP_KEEP },
     auditCheckpoints: env.AUDIT_CHECKPOINTS ?? `${dataDir}/checkpoints.log`,
     auditCheckpointMinutes: env.AUDIT_CHECKPOINT_MINUTES,
     auditDetailsDays: env.AUDIT_DETAILS_DAYS,

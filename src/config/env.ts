@@ -128,3 +128,8 @@ function readDotEnv(): string {
     throw fileError(error, { path: ".env" });
   }
 }
+
+/** The environment of a program that this one starts: its own, with a few more variables. */
+export function environmentOfChild(more: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
+  return { ...process.env, ...more };
+}

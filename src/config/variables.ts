@@ -27,6 +27,10 @@ import {
 /** What an installation has stored opens only with its own keys. */
 const ownKeys = "put back the one that this installation had; for a new one run: npx provost secrets --write .env";
 
+const hourOrOff = parsed("must be off, or an hour from 0 to 23 (UTC)", (text) =>
+  text === "off" ? null : /^(1?\d|2[0-3])$/.test(text) ? Number(text) : undefined,
+);
+
 /** Every variable the service knows. An empty variable counts as not set. */
 export const Env = z.object({
   DISCORD_TOKEN: parsed("is not a bot token; copy it from the Bot page of the Discord developer portal", (text) =>
@@ -61,6 +65,9 @@ export const Env = z.object({
   SERVER_DETAIL: oneOf("full", "listed").default("full"),
   RETURN_TO: returnAddresses.default(new Map()),
   ERASURE_JOURNAL: z.string().optional(),
+  BACKUP_DIR: z.string().optional(),
+  BACKUP_HOUR: hourOrOff.default(4),
+  BACKUP_KEEP: wholeNumber(1, 1000).default(7),
   AUDIT_CHECKPOINTS: z.string().optional(),
   AUDIT_CHECKPOINT_MINUTES: wholeNumber(1, 1440).default(10),
   AUDIT_DETAILS_DAYS: wholeNumber(0, 36_500).default(730),
@@ -79,9 +86,7 @@ export const Env = z.object({
   SWITCHED_OFF: listOf(...switches).default([]),
   COMMANDS_REGISTER: oneOf("on", "off").default("on"),
   ROSTER_FOLLOWS_DISCORD: flag.default(true),
-  ROSTER_AUDIT_HOUR: parsed("must be off, or an hour from 0 to 23 (UTC)", (text) =>
-    text === "off" ? null : /^(1?\d|2[0-3])$/.test(text) ? Number(text) : undefined,
-  ).default(3),
+  ROSTER_AUDIT_HOUR: hourOrOff.default(3),
   ROSTER_INACTIVE_DAYS: wholeNumber(1, 3650).default(30),
   ACTION_BREAKER: wholeNumber(1, 1000).default(20),
   UNSUPPORTED_STATUS: parsed("must be 501 or 404", (text) => (text === "501" ? 501 : text === "404" ? 404 : undefined)).default(501),

@@ -51,6 +51,7 @@ test("the required variables alone give every default", () => {
     returnTo: new Map(),
     erasureJournal: "./data/erasures.jsonl",
     erasureJournalCopy: "./data.erasures.jsonl",
+    backup: { folder: null, hour: 4, keep: 7 },
     auditCheckpoints: "./data/checkpoints.log",
     auditCheckpointMinutes: 10,
     auditDetailsDays: 730,
@@ -110,7 +111,13 @@ test.each(required)("%s stops the boot when missing, empty or senseless", (name)
 });
 
 /** Any path, or any name, will do for these. */
-const freeTexts: readonly string[] = ["DATA_DIR", "ERASURE_JOURNAL", "AUDIT_CHECKPOINTS", "OPERATOR_NAME"] satisfies VariableName[];
+const freeTexts: readonly string[] = [
+  "DATA_DIR",
+  "ERASURE_JOURNAL",
+  "AUDIT_CHECKPOINTS",
+  "BACKUP_DIR",
+  "OPERATOR_NAME",
+] satisfies VariableName[];
 const optional = variableNames.filter((name) => !(required as readonly string[]).includes(name) && !freeTexts.includes(name));
 
 test.each(optional)("%s keeps its default when empty and stops the boot when senseless", (name) => {
@@ -240,6 +247,8 @@ const wrong: Partial<Record<VariableName, string[]>> = {
   SWITCHED_OFF: ["audit", "roster.", "roster;callsigns"],
   COMMANDS_REGISTER: ["true", "OFF", "global"],
   ROSTER_FOLLOWS_DISCORD: ["yes"],
+  BACKUP_HOUR: ["24", "-1", "never"],
+  BACKUP_KEEP: ["0", "1001", "all"],
   ROSTER_AUDIT_HOUR: ["24", "-1", "3.5", "never", "03:00"],
   ROSTER_INACTIVE_DAYS: ["0", "4000"],
   ACTION_BREAKER: ["0", "1001"],
@@ -328,6 +337,9 @@ test.each<[VariableName, string, (config: ReturnType<typeof configOf>) => unknow
   ],
   ["COMMANDS_REGISTER", "off", (config) => config.discord.registersCommands, false],
   ["ROSTER_FOLLOWS_DISCORD", "false", (config) => config.roster.followsDiscord, false],
+  ["BACKUP_DIR", "/mnt/other", (config) => config.backup.folder, "/mnt/other"],
+  ["BACKUP_HOUR", "off", (config) => config.backup.hour, null],
+  ["BACKUP_KEEP", "30", (config) => config.backup.keep, 30],
   ["ROSTER_AUDIT_HOUR", "off", (config) => config.roster.auditHour, null],
   ["ROSTER_AUDIT_HOUR", "23", (config) => config.roster.auditHour, 23],
   ["ROSTER_INACTIVE_DAYS", "90", (config) => config.roster.inactiveDays, 90],

@@ -114,7 +114,7 @@ export const setupTexts = texts({
     "setup ask-rotate": "Give this key a new secret?",
     "setup ask-revoke": "End this key at once? Programs that use it will be refused.",
     "setup backup-how":
-      'Back up together:\n• the database that `DATABASE_URL` names, SQLite with `sqlite3 <file> ".backup <copy>"`, PostgreSQL with `pg_dump`\n• the folder that `DATA_DIR` names: evidence and the signed positions of the audit\nKeep apart from these: the journal that `ERASURE_JOURNAL` names, `SECRET_KEY` and `ENCRYPTION_KEYS`. Without the keys a backup is of no use.\nLook at a copy with `npx provost audit verify --database <copy> --backup`.\nNothing here makes a backup by itself.',
+      "On the machine, `npx provost backup --to <folder>` copies the database, evidence and the signed positions of the audit, while the service runs; `npx provost backup verify <file>` looks at a copy. With `BACKUP_DIR` one is made every night.\nKeep apart from the backups: `SECRET_KEY` and `ENCRYPTION_KEYS`. Without the keys a backup is of no use.",
     "setup = review": "review cards",
     "setup = alerts": "alerts",
     "setup = board": "board of open requests",
@@ -252,7 +252,7 @@ export const setupTexts = texts({
     "setup ask-rotate": "Diesem Schlüssel ein neues Geheimnis geben?",
     "setup ask-revoke": "Diesen Schlüssel sofort beenden? Programme, die ihn nutzen, werden abgewiesen.",
     "setup backup-how":
-      'Sichere zusammen:\n• die Datenbank, die `DATABASE_URL` nennt, SQLite mit `sqlite3 <Datei> ".backup <Kopie>"`, PostgreSQL mit `pg_dump`\n• den Ordner, den `DATA_DIR` nennt: Belege und die unterschriebenen Stände des Protokolls\nDavon getrennt: das Verzeichnis der Löschungen, das `ERASURE_JOURNAL` nennt, `SECRET_KEY` und `ENCRYPTION_KEYS`. Ohne die Schlüssel nützt eine Sicherung nichts.\nEine Kopie prüft `npx provost audit verify --database <Kopie> --backup`.\nNichts hier legt von selbst eine Sicherung an.',
+      "Auf dem Rechner kopiert `npx provost backup --to <Ordner>` im laufenden Betrieb die Datenbank, Belege und die unterschriebenen Stände des Protokolls; `npx provost backup verify <Datei>` prüft eine Kopie. Mit `BACKUP_DIR` entsteht jede Nacht eine.\nGetrennt von den Sicherungen aufbewahren: `SECRET_KEY` und `ENCRYPTION_KEYS`. Ohne die Schlüssel nützt eine Sicherung nichts.",
     "setup = review": "Karten der Anträge",
     "setup = alerts": "Hinweise",
     "setup = board": "Tafel der offenen Anträge",

@@ -1,0 +1,50 @@
+import { readdir } from "node:fs/promises";
+import { basename, dirname, resolve } from "node:path";
+import type { Config } from "../config/config.ts";
+import { dialectOf, sqliteFile } from "../database/dialect.ts";
+import { placeOf } from "../database/refusals.ts";
+import { OperatorError } from "../kernel/operator-errors.ts";
+import { isThere } from "./disk.ts";
+import { openSource } from "./source.ts";
+
+/**
+ * Make sure that nothing is overwritten.
+ * @throws OperatorError when the database has a table, or its file is there
+ */
+export async function requireEmpty(url: string): Promise<void> {
+  const advice = "A backup is only put into an empty database";
+  if (dialectOf(url) === "sqlite") {
+    const file = sqliteFile(url);
+    if (!(await isThere(file))) return;
+    throw new OperatorError(
+      `The database ${file} is there already. ${advice}: move the file aside with its \`-wal\` and \`-shm\`, or name another one in \`DATABASE_URL\`.`,
+    );
+  }
+  const source = await openSource(url);
+  try {
+    const [table] = await source.query("SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema() LIMIT 1");
+    if (table === undefined) return;
+    throw new OperatorError(
+      `The database ${placeOf(url)} has the table ${String(table["name"])}. ${advice}: make a new one with \`createdb\`, and name it.`,
+    );
+  } finally {
+    await source.close();
+  }
+}
+
+/** What may be in a data folder that is empty otherwise: what the lock leaves, what a new disk has, and the journal that an operator put there. */
+const harmless = ["server.lock", "server.pid", "lost+found"];
+
+/** @throws OperatorError when the data folder has files of an installation */
+export async function requireEmptyFolder({ dataDir, erasureJournal }: Pick<Config, "dataDir" | "erasureJournal">): Promise<void> {
+  const names = await readdir(dataDir).catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
+  });
+  const journal = dirname(resolve(erasureJournal)) === resolve(dataDir) ? [basename(erasureJournal)] : [];
+  const found = names.find((name) => ![...harmless, ...journal].includes(name));
+  if (found === undefined) return;
+  throw new OperatorError(
+    `\`DATA_DIR\`: ${dataDir} is not empty (${found}). A backup is only put into an empty folder: move this one aside, or name another one.`,
+  );
+}

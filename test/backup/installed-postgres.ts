@@ -1,0 +1,92 @@
+import { execFile, execFileSync } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { existsSync, readdirSync } from "node:fs";
+import { chmod, chown, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import pg from "pg";
+import { inject } from "vitest";
+import { createUnmigrated, type ClosedDatabase } from "../support/database.ts";
+import { freePort } from "../support/free-port.ts";
+
+/**
+ * `pg_dump` refuses a server that is newer than itself, and the PostgreSQL that the tests bring along has no `pg_dump`. So backups of PostgreSQL are
+ * tried on the server of the tests where the installed `pg_dump` is as new, and otherwise on the server that was installed together with it.
+ */
+const installed = majorOf("pg_dump");
+const ownMajor = 18;
+const binaries = serverBinaries();
+
+/** Why backups of PostgreSQL cannot be tried on this machine; undefined where they can. */
+export const whyNot =
+  inject("dialect") === "sqlite" || (installed ?? 0) >= ownMajor || binaries !== undefined
+    ? undefined
+    : "no pg_dump is installed, or no server as old as it (Debian: apt-get install postgresql)";
+
+function majorOf(tool: string): number | undefined {
+  try {
+    return Number(/(\d+)/.exec(execFileSync(tool, ["--version"], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }))?.[1]);
+  } catch {
+    return undefined;
+  }
+}
+
+function serverBinaries(): string | undefined {
+  const base = "/usr/lib/postgresql";
+  const versions = existsSync(base) ? readdirSync(base) : [];
+  return versions
+    .map((version) => join(base, version, "bin"))
+    .find((folder) => existsSync(join(folder, "initdb")) && folder.includes(`/${String(installed)}/`));
+}
+
+let started: Promise<{ url: (database: string) => string; stop: () => Promise<void> }> | undefined;
+
+/** A database without tables that `pg_dump` can read. */
+export async function createDumpable(): Promise<ClosedDatabase> {
+  if (inject("dialect") === "sqlite" || (installed ?? 0) >= ownMajor) return await createUnmigrated();
+  const { url } = await (started ??= start());
+  const name = `backup_${randomUUID().replaceAll("-", "")}`;
+  await administer(url("postgres"), `CREATE DATABASE ${name}`);
+  return { url: url(name), remove: () => administer(url("postgres"), `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`) };
+}
+
+/** Stop the installed server, if it was started. */
+export async function stopInstalled(): Promise<void> {
+  await (await started)?.stop();
+  started = undefined;
+}
+
+async function administer(url: string, sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query(sql).finally(() => client.end());
+}
+
+async function start() {
+  const directory = await mkdtemp(join(tmpdir(), "provost-installed-"));
+  const data = join(directory, "data");
+  const port = (await freePort()).toString();
+  const account = accountOfServer();
+  await chmod(directory, 0o755);
+  if (account.uid !== undefined) await chown(directory, account.uid, account.gid ?? account.uid);
+  const run = (tool: string, argv: readonly string[]) =>
+    promisify(execFile)(join(binaries ?? "", tool), argv, { ...account, cwd: directory });
+  await run("initdb", ["--pgdata", data, "--username=postgres", "--no-sync", "--encoding=UTF8", "--locale=C", "--auth=trust"]);
+  const flags = `-c fsync=off -c listen_addresses=127.0.0.1 -c port=${port} -c unix_socket_directories=''`;
+  await run("pg_ctl", ["--pgdata", data, "--wait", "--log", join(directory, "log"), "-o", flags, "start"]);
+  return {
+    url: (database: string) => `postgresql://postgres@127.0.0.1:${port}/${database}`,
+    async stop() {
+      await run("pg_ctl", ["--pgdata", data, "--mode=immediate", "stop"]);
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The server refuses to run as root. */
+function accountOfServer(): { uid?: number; gid?: number } {
+  if (process.getuid?.() !== 0) return {};
+  const idOf = (flag: string): number => Number(execFileSync("id", [flag, "postgres"], { encoding: "utf8" }));
+  return { uid: idOf("-u"), gid: idOf("-g") };
+}
