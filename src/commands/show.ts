@@ -26,7 +26,6 @@ const lengthFields: ReadonlySet<string> = new Set([
   "due",
   "duration",
   "grace_period",
-  "min_tenure",
   "new_duration",
   "review_after",
 ]);
