@@ -26,7 +26,7 @@ export function leavesOf(schema: Schema, path: readonly string[] = []): string[]
 }
 
 /** The value at a path; of a list that of its first entry. */
-export function valueAt(whole: unknown, leaf: string): unknown {
+function valueAt(whole: unknown, leaf: string): unknown {
   return leaf.split(".").reduce<unknown>((value, step) => (isObject(value) ? value[step === "*" ? "0" : step] : undefined), whole);
 }
 
