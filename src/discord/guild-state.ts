@@ -37,6 +37,8 @@ export interface RoleInfo {
   name: string;
   position: number;
   color: number;
+  /** Whether its members are shown apart from the others. */
+  hoist: boolean;
 }
 
 /** A guild that is not served, though the bot is in it. */

@@ -202,6 +202,21 @@ function ofKind(kind: WorkflowKind): readonly Row[] {
   ];
 }
 
+/** Pairs that should not be in the same hands: one could be used to hide or to help what the other does. By default only owners hold both. */
+const conflicting: readonly (readonly [PermissionKey, PermissionKey])[] = [
+  ["clients.manage", "workflows.override"],
+  ["permissions.roles.manage", "workflows.override"],
+  ["permissions.users.manage", "workflows.override"],
+  ["blacklist.purge", "evidence.redact"],
+  ["cases.delete", "evidence.redact"],
+];
+
+/** The pairs among some permissions that should not be in the same hands. */
+export function conflictsAmong(keys: readonly string[]): [PermissionKey, PermissionKey][] {
+  const held = new Set(keys);
+  return conflicting.flatMap(([one, other]) => (held.has(one) && held.has(other) ? [[one, other] as [PermissionKey, PermissionKey]] : []));
+}
+
 /** Groups whose permissions reach beyond any one guild. */
 const networkOnly: ReadonlySet<string> = new Set(["system", "clients", "permissions", "staffroles", "audit", "servers", "users"]);
 
@@ -216,7 +231,7 @@ function toEntry([key, level, label, description, more = {}]: Row): CatalogEntry
     danger: more.danger ?? false,
     scopes: networkOnly.has(group) ? (["network"] as const) : (["network", "server"] as const),
     implies: more.implies ?? [],
-    conflicts: [],
+    conflicts: conflicting.flatMap(([one, other]) => (one === key ? [other] : other === key ? [one] : [])).toSorted(),
     since: "1.0.0",
   });
 }

@@ -79,6 +79,8 @@ export function createGuildHandle(world: World, guild: Guild) {
       }),
     renameRole: (role: Role, name: string) => updateRole(world, role, { name }),
     moveRole: (role: Role, position: number) => updateRole(world, role, { position }),
+    /** Show those who hold a role apart from the other members. */
+    hoistRole: (role: Role, hoist: boolean) => updateRole(world, role, { hoist }),
     setRolePermissions: (role: Role, permissions: readonly string[]) =>
       updateRole(world, role, { permissions: permissionBits(permissions) }),
     deleteRole: (role: Role) => deleteRole(world, guild, role),

@@ -120,6 +120,8 @@ test("a message that is not taken fails with its reason, the decision stands, an
   expect((await retry(0, decider)).body).toMatchObject({ code: "validation_failed" });
   expect(messages()).toEqual([]);
   expect(await effectEntries(id)).toHaveLength(1);
+  const failures = await world.get(`/audit?outcome=failed&target=${id}`, { actor: decider });
+  expect(failures.body.data).toMatchObject([{ action: "workflow.effect", outcome: "failed" }]);
   world.sandbox.setDirectMessages(requester, true);
   const again = await retry(1, decider);
   expect(again.body).toMatchObject({ success: true, status: "denied", revision: 2, effects: [{ status: "pending", attempts: 0 }] });

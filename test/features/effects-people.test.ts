@@ -268,13 +268,15 @@ describe("a recruitment", () => {
       "callsign.allocate: done",
       "discord.roles_add: pending",
       "notice.welcome: pending",
+      "notice.trial_review: pending",
       "notice.requester: pending",
     ]);
     const { roster, callsigns, outward, ...rest } = gained(await inForce(ground, [user]), before);
     expect(roster).toMatchObject([{ userId: user, status: "trial", staffRole: "moderator" }]);
     expect(day(roster?.[0]?.["trialEndsAt"])).toBe(inDays(ground, 14));
     expect(callsigns).toEqual([{ userId: user, pool: "main", number: 7, callsign: "M-007", state: "assigned" }]);
-    expect(outward).toEqual([{ kind: "role_add", userId: user, reason: reference, ...roles.moderator[0] }]);
+    // What waits is the reminder that the trial ends.
+    expect(outward).toEqual([{ kind: "role_add", userId: user, reason: reference, ...roles.moderator[0] }, { waits: true }]);
     expect(rest).toEqual({});
     const seen = await ground.get(`/workflows/recruitment/${reference}`, { actor: ground.decider });
     expect(seen.body.data.checks.map((check: { key: string }) => check.key)).toContain("roster");

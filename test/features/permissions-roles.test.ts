@@ -55,6 +55,21 @@ test("keys are allowed, denied and cleared one by one; what is not named stays, 
   expect(await mapping("desk")).toEqual(cleared.body.data);
 });
 
+test("a role that holds what should not be in the same hands says so, and no level does by default", async () => {
+  const { world } = shared;
+  const owner = await world.staff("owner");
+  await freshRole("archive", "admin", 20, owner);
+  expect((await mapping("archive")).conflicts).toEqual([]);
+  const changed = await patch(owner, "archive", { allow: ["cases.delete"] });
+  expect(changed.body.data.conflicts).toEqual([["cases.delete", "evidence.redact"]]);
+  expect((await patch(owner, "archive", { deny: ["evidence.redact"] })).body.data.conflicts).toEqual([]);
+  await freshRole("keepers", "owner", 30, owner);
+  expect((await mapping("keepers")).conflicts).toEqual([]);
+  const catalog = (await world.get("/permissions/catalog?limit=200")).body.data as { key: string; conflicts: string[] }[];
+  expect(catalog.find(({ key }) => key === "evidence.redact")?.conflicts).toEqual(["blacklist.purge", "cases.delete"]);
+  expect(catalog.find(({ key }) => key === "cases.delete")?.conflicts).toEqual(["evidence.redact"]);
+});
+
 test("a change is audited and told once, and one that changes nothing is neither", async () => {
   const { world } = shared;
   const owner = await world.staff("owner");

@@ -20,18 +20,18 @@ const auditAbout = async ({ id }: User) => (await shared.world.get(`/audit?subje
 const withoutRequest = ({ status, body }: Answer) => ({ status, body: { ...body, request_id: "", instance: "" } });
 
 describe("what of a profile is shown", () => {
-  const parts = ["quiet_hours", "guilds", "activity", "discipline", "redacted"];
+  const parts = ["quiet_hours", "guilds", "role_history", "activity", "discipline", "redacted"];
   const shownTo = async (person: User, asked: AskOptions) => {
     const view = await profile(person, asked);
     return parts.filter((part) => part in view);
   };
 
   test.each([
-    ["a holder of staff.profile.read alone", ["staff.profile.read"], ["quiet_hours", "guilds"]],
-    ["a holder of statistics", ["staff.profile.read", "staff.stats"], ["quiet_hours", "guilds", "activity"]],
-    ["a holder of discipline", ["staff.profile.read", "staff.discipline"], ["quiet_hours", "guilds", "discipline"]],
-    ["everybody who holds all", ["*"], ["quiet_hours", "guilds", "activity", "discipline"]],
-    ["who is told what is left out", ["staff.profile.read", "audit.see_redactions"], ["quiet_hours", "guilds", "redacted"]],
+    ["a holder of staff.profile.read alone", ["staff.profile.read"], ["quiet_hours", "guilds", "role_history"]],
+    ["a holder of statistics", ["staff.profile.read", "staff.stats"], ["quiet_hours", "guilds", "role_history", "activity"]],
+    ["a holder of discipline", ["staff.profile.read", "staff.discipline"], ["quiet_hours", "guilds", "role_history", "discipline"]],
+    ["everybody who holds all", ["*"], ["quiet_hours", "guilds", "role_history", "activity", "discipline"]],
+    ["who is told what is left out", ["staff.profile.read", "audit.see_redactions"], ["quiet_hours", "guilds", "role_history", "redacted"]],
   ])("to %s", async (_name, scopes, expected) => {
     const key = await shared.world.makeKey(scopes, "none");
     expect(await shownTo(cast.viewer, { key })).toEqual(expected);
@@ -51,7 +51,7 @@ describe("what of a profile is shown", () => {
     await world.post(`/staff/${person.id}/loa`, { reason: "Exams.", duration: "5d" }, { actor: person });
     const own = await profile(person, { actor: person });
     expect(own).toMatchObject({ status: "loa", leave: { reason: "Exams.", until: expect.any(String) }, quiet_hours: [] });
-    for (const part of ["guilds", "activity", "discipline", "redacted"]) expect(own).not.toHaveProperty(part);
+    for (const part of ["guilds", "role_history", "activity", "discipline", "redacted"]) expect(own).not.toHaveProperty(part);
     expect((await world.get(`/staff/${cast.viewer.id}/profile`, { actor: person })).body.code).toBe("permission_denied");
     await world.put("/permissions/roles/viewer", { allow: [], deny: [] }, { actor: cast.owner });
     expect(await profile(person, { actor: person })).toHaveProperty("guilds");
@@ -77,6 +77,22 @@ describe("what of a profile is shown", () => {
     expect(Object.keys(about)).toEqual(Object.keys(none));
     expect(await rowOf(stranger)).toBeNull();
   });
+});
+
+test("a profile says how somebody stands on the roster, with their callsigns, and to colleagues how their staff role changed", async () => {
+  const { world } = shared;
+  const person = await world.staff("moderator");
+  const { body } = await world.post("/callsigns/next", { user_id: person.id }, { actor: cast.owner });
+  const wanted = { user_id: person.id, department: "north", trial_days: 30, reason: "Was chosen by the team." };
+  const employed = await world.post("/roster", wanted, { actor: cast.owner });
+  expect(employed.status, JSON.stringify(employed.body)).toBe(201);
+  const { status, staff_role: role, trial_ends_at: end } = employed.body.data;
+  await world.patch(`/roster/${person.id}`, { staff_role: "viewer", reason: "Asked for it." }, { actor: cast.owner });
+  const seen = await profile(person, { actor: cast.viewer });
+  expect(role).toBeNull();
+  expect(seen.callsigns).toEqual([body.callsign ?? body.data?.callsign]);
+  expect(seen.roster).toMatchObject({ status, staff_role: "viewer", department: "north", trial_ends_at: end });
+  expect(seen.role_history).toMatchObject([{ event: "promoted", from: null, to: "viewer", by: cast.owner.id }]);
 });
 
 describe("statistics and discipline", () => {

@@ -16,6 +16,7 @@ test("a staff role is created, read, replaced and kept in step with Discord", as
   expect(made.body.data).toMatchObject({
     key: "helper",
     discord: [{ role_id: helper.id, name: "helper", missing: false }],
+    hoist: false,
     self_assignable: false,
     capacity: null,
   });
@@ -29,6 +30,11 @@ test("a staff role is created, read, replaced and kept in step with Discord", as
   expect(renamed.body.data).toMatchObject({ name: "Aide", revision: 2 });
   const same = await house.put("/staffroles/helper", { ...role, discord, name: "Aide" }, { actor: owner });
   expect(same.body.data.revision).toBe(2);
+  house.guild.hoistRole(helper, true);
+  await house.sandbox.waitFor(() => house.guildState.role(house.guild.id, helper.id)?.hoist === true);
+  expect((await house.get("/staffroles/helper")).body.data).toMatchObject({ hoist: true, revision: 2 });
+  const stored = await house.database.read.guildRole.findFirst({ where: { id: helper.id } });
+  expect(stored).toMatchObject({ hoist: true });
   house.guild.deleteRole(helper);
   await house.sandbox.waitFor(() => house.guildState.role(house.guild.id, helper.id) === undefined);
   expect((await house.get("/staffroles/helper")).body.data.discord).toEqual([

@@ -48,13 +48,11 @@ const bodies: Record<(typeof workflowKinds)[number], { minimal: object; full: ob
       server_id: "1",
       reason,
       server_name: "Raid Central",
-      invite_codes: ["abc"],
       owner_user_id: "2",
       category: "raiding",
       severity: "high",
       member_policy: "deny_staff",
       grace_period: "3d",
-      min_tenure: "7d",
       exempt_user_ids: ["3"],
       aliases: ["4"],
       duration: "P1Y",
@@ -97,14 +95,10 @@ const bodies: Record<(typeof workflowKinds)[number], { minimal: object; full: ob
     full: {
       source_server_id: "1",
       target_server_id: "2",
-      initiated_by: "source",
       owner_consents: [{ server_id: "1", user_id: "3", at: "2027-01-01T00:00:00.000Z", evidence: "message" }],
       staff_plan: [{ user_id: "4", from_role: "mod", to_role: "release" }],
-      records: "transfer",
       callsign_policy: "renumber",
       effective_at: "2027-01-01T00:00:00.000Z",
-      source_after: "keep",
-      announce: true,
       reason,
     },
   },
@@ -116,7 +110,7 @@ const bodies: Record<(typeof workflowKinds)[number], { minimal: object; full: ob
       kind: "declared_alt",
       confidence: "confirmed",
       basis: [{ type: "admission", note: "told us" }],
-      propagate: { blacklist: true, cases: false, matches: true },
+      propagate: { blacklist: true, matches: true },
       review_after: "P1Y",
       reason,
     },
@@ -148,6 +142,7 @@ const bodies: Record<(typeof workflowKinds)[number], { minimal: object; full: ob
       ends_at: "2028-01-01T00:00:00.000Z",
       terms: "be nice",
       signatories: ["3"],
+      signatures: [{ user_id: "3", at: "2026-11-20T10:00:00.000Z", evidence: "signed in the ticket" }],
       reason,
     },
   },
@@ -245,6 +240,29 @@ test("creation refuses what names no subject, and points at fields as the client
   ]);
   expect(await ground.database.read.workflowRequest.count()).toBe(0);
   expect(await ground.database.read.counter.count()).toBe(0);
+});
+
+test.each([
+  ["blacklist-server", ["invite_codes", "min_tenure"]],
+  ["server-merge", ["announce", "initiated_by", "records", "source_after"]],
+] as const)("%s refuses fields that would do nothing, and says what to do instead", async (type, fields) => {
+  const ground = await createGround();
+  const actor = ground.staff("owner");
+  const payload = withIds(bodies[type].full) as object;
+  const spelled = (name: string): string => Object.keys(camel({ [name]: 1 }) as object).join("");
+  for (const field of fields) {
+    const filed = await ground.post(`/workflows/${type}`, { payload: { ...payload, [spelled(field)]: "link" } }, { actor });
+    expect(filed.body.errors).toEqual([
+      { pointer: `/payload/${spelled(field)}`, in: "body", code: "unsupported_field", detail: kinds[type].unsupported?.[field] },
+    ]);
+  }
+  expect(await ground.database.read.workflowRequest.count()).toBe(0);
+  const { body } = await ground.post(`/workflows/${type}`, payload, { actor });
+  expect(body.success).toBe(true);
+  const amended = await ground.patch(`/workflows/${type}/${body.reference}`, { payload: { [fields[0]]: null } }, { actor });
+  expect(amended.body.errors).toEqual([
+    { pointer: `/payload/${fields[0]}`, in: "body", code: "unsupported_field", detail: kinds[type].unsupported?.[fields[0]] },
+  ]);
 });
 
 test(`${atOnce.toString()} creations at once get unique references without a gap`, async () => {

@@ -101,7 +101,7 @@ export function storedMember(row: MemberRow): MemberState {
 
 /** The stored form of a role that Discord sent. */
 export function roleInfo(role: RolePayload): RoleInfo {
-  return { id: role.id, name: role.name, position: role.position, color: role.color };
+  return { id: role.id, name: role.name, position: role.position, color: role.color, hoist: role.hoist };
 }
 
 /** Whether two states of a member look the same to readers. */
@@ -128,7 +128,13 @@ export function sameRoles(a: ReadonlyMap<string, RoleInfo>, b: ReadonlyMap<strin
   if (a.size !== b.size) return false;
   return [...a.values()].every((role) => {
     const other = b.get(role.id);
-    return other !== undefined && other.name === role.name && other.position === role.position && other.color === role.color;
+    return (
+      other !== undefined &&
+      other.name === role.name &&
+      other.position === role.position &&
+      other.color === role.color &&
+      other.hoist === role.hoist
+    );
   });
 }
 

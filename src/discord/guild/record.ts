@@ -122,10 +122,10 @@ async function loadMirror(database: Database, mirror: GuildMirror, served: Serve
     database.read.$select("GuildMember", Prisma.empty),
   ]);
   const roleLists = new Map<string, Map<string, RoleInfo>>();
-  for (const { guildId, id, name, position, color } of roles) {
+  for (const { guildId, id, name, position, color, hoist } of roles) {
     if (!served.has(guildId)) continue;
     const list = roleLists.get(guildId) ?? new Map<string, RoleInfo>();
-    roleLists.set(guildId, list.set(id, { id, name, position, color }));
+    roleLists.set(guildId, list.set(id, { id, name, position, color, hoist }));
   }
   mirror.apply({
     guilds: new Map(

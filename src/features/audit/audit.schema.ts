@@ -19,7 +19,10 @@ const search = {
   subject: Snowflake.optional().meta({ description: "The person it was done to" }),
   client: text.optional().meta({ description: "Id of the API key" }),
   via: z.enum(["rest", "slash", "job", "cli", "web"]).optional(),
-  outcome: z.enum(["ok", "denied", "failed"]).optional(),
+  outcome: z
+    .enum(["ok", "denied", "failed"])
+    .optional()
+    .meta({ description: "denied: a refused attempt; failed: what was to be done and came to nothing, such as a message of the bot" }),
   request_id: text.optional().meta({ description: "The request it was done in" }),
   from: Timestamp.optional().meta({ description: "Not before this time" }),
   to: Timestamp.optional().meta({ description: "Before this time" }),

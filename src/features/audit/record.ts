@@ -24,12 +24,14 @@ export interface AuditInput {
   /** The permission that allowed it. */
   permission?: string;
   breakGlass?: boolean;
+  /** Something was tried and came to nothing. */
+  outcome?: "failed";
   /** Positions in the chain, as [first, last] pairs, whose details this change erased. */
   erased?: [number, number][];
 }
 
 /** An entry on its way into the chain. Refused attempts are written later, by somebody else than who made them. */
-export type QueuedEntry = AuditInput & { outcome?: "denied"; caller?: AuditedCaller };
+export type QueuedEntry = Omit<AuditInput, "outcome"> & { outcome?: "denied" | "failed"; caller?: AuditedCaller };
 
 /**
  * Queues entries of a transaction, which are chained and inserted when its work is done.

@@ -1,5 +1,5 @@
 import { listed } from "../../kernel/words.ts";
-import { knownPermissions, type CatalogEntry } from "../../kernel/permissions.ts";
+import { conflictsAmong, knownPermissions, type CatalogEntry } from "../../kernel/permissions.ts";
 import type { CatalogView, RolePermissionsView } from "./permissions.schema.ts";
 import { clientOnly, notGranted, resolve, type Subject, type RoleRules } from "./resolve.ts";
 import type { StaffRoleRecord } from "./access/subject.ts";
@@ -47,6 +47,12 @@ export function presentCatalogEntry(entry: CatalogEntry): CatalogView {
   return { ...entry, scopes: [...entry.scopes], implies: [...entry.implies], conflicts: [...entry.conflicts] };
 }
 
+/** What a role holds in all, and what of it should not be in the same hands; owners hold everything. */
+function heldTogether(rules: RoleRules) {
+  const effective = effectivePermissions(rules);
+  return { effective, conflicts: rules.level === "owner" ? [] : conflictsAmong(effective) };
+}
+
 /** What a role holds; the effective set only where one role is answered, for it is long. */
 export function presentRolePermissions(role: StaffRoleRecord, options: { withEffective: boolean }): RolePermissionsView {
   const allow = [...role.rules.allow].toSorted();
@@ -56,7 +62,7 @@ export function presentRolePermissions(role: StaffRoleRecord, options: { withEff
     level: role.level,
     allow,
     deny,
-    ...(options.withEffective && { effective: effectivePermissions(role.rules) }),
+    ...(options.withEffective && heldTogether(role.rules)),
     unknown: [...allow, ...deny].filter((key) => !knownPermissions.has(key)).toSorted(),
     revision: role.revision,
   };

@@ -41,6 +41,10 @@ export const RolePermissionsView = z
     allow: z.array(z.string()).meta({ description: "Keys the role allows, on top of its level" }),
     deny: z.array(z.string()).meta({ description: "Keys the role denies, whatever its level and other roles say" }),
     effective: z.array(z.string()).optional().meta({ description: "What the role gives in the end; only where one role is answered" }),
+    conflicts: z
+      .array(z.array(z.string()))
+      .optional()
+      .meta({ description: "Pairs among `effective` that should not be in the same hands; only owners are meant to hold both" }),
     unknown: z.array(z.string()).meta({ description: "Keys of this mapping that this version does not know; they are kept" }),
     revision: z.int().positive(),
   })

@@ -80,7 +80,7 @@ function profileRoutes(staff: StaffService): Route[] {
     get("/staff/{discord_user_id}/profile", "getStaffProfile", {
       summary: "Read a staff profile",
       description:
-        "Who a present or former staff member is. Everybody may read their own. `activity` is for holders of staff.stats, `discipline` for holders of staff.discipline.",
+        "Who a present or former staff member is. Everybody may read their own. `roster` and `callsigns` say how they stand, `role_history` how they came there; the last is for holders of staff.profile.read. `activity` is for holders of staff.stats, `discipline` for holders of staff.discipline.",
       access: { permission: staffPolicy.profile, own: "discord_user_id" },
       request: { params },
       success: {

@@ -72,6 +72,20 @@ export const workflowsSentences: Sentences = {
   "You have filed too many requests in the last hour.": "Du hast in der letzten Stunde zu viele Anträge gestellt.",
   "Only http and https addresses are kept.": "Aufbewahrt werden nur Adressen mit http und https.",
   "This field is given by the service.": "Dieses Feld füllt der Dienst aus.",
+  "Send invites as evidence. The register of servers keeps the one that is checked every day, as invite_code of the server.":
+    "Sende Einladungen als Belege. Die eine, die jeden Tag geprüft wird, steht im Serververzeichnis als invite_code des Servers.",
+  "Every member of a listed server is matched. Name those who are left out in exempt_user_ids.":
+    "Jedes Mitglied eines gesperrten Servers ist ein Treffer. Nenne Ausnahmen in exempt_user_ids.",
+  "A merger is not announced by the bot. Tell the members of both servers yourself.":
+    "Der Bot kündigt eine Zusammenlegung nicht an. Sag den Mitgliedern beider Server selbst Bescheid.",
+  "Both owners have to consent, whoever began it. Say in reason who asked for it.":
+    "Beide Besitzer müssen zustimmen, egal wer angefangen hat. Schreib in reason, wer darum gebeten hat.",
+  "Records of the source count for the target from the date of the merger and are not rewritten.":
+    "Einträge des alten Servers gelten ab dem Tag der Zusammenlegung für den neuen und werden nicht umgeschrieben.",
+  "Cases of confirmed accounts are shown together wherever include_alts asks for them; nothing has to be set.":
+    "Fälle bestätigter Konten stehen überall zusammen, wo include_alts danach fragt; eingestellt wird dafür nichts.",
+  "The source stays in the register as merged. Set another status of the server afterwards.":
+    "Der alte Server bleibt als zusammengelegt im Verzeichnis. Setze danach einen anderen Status.",
   "This and /{path} name the same thing and disagree.": "Dies und {path} sagen zum Selben Verschiedenes.",
   "The payload is an object.": "Die payload ist ein Objekt.",
   "{name} was not sent; {value} is assumed.": "{name} fehlt; angenommen wird {value}.",

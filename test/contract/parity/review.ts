@@ -166,9 +166,9 @@ export const verdicts: readonly Case[] = [
     entry: "review deny",
     before: filing("denied"),
     ...way("denied", "deny", {
-      typed: { "reason-internal": internal, override: true },
+      typed: { "reason-internal": internal, rules: "R4, R7", override: true },
       form: { reason: grounds },
-      body: { reason_internal: internal, override: true, reason: grounds },
+      body: { reason_internal: internal, policy_refs: ["R4", "R7"], override: true, reason: grounds },
     }),
     wrong: way("approved", "deny", { form: { reason: grounds } }),
   },

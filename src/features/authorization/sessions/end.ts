@@ -33,7 +33,8 @@ export async function endSession(
   if (count === 0) return false;
   const { action, type } = ends[end.status];
   const target = { kind: "authorization_session", id };
-  audit.record(tx, { action: `authorization_session.${action}`, target, subjectUserId: userId, after: end });
+  const outcome = end.status === "failed" ? ({ outcome: "failed" } as const) : {};
+  audit.record(tx, { action: `authorization_session.${action}`, target, subjectUserId: userId, after: end, ...outcome });
   if (type !== undefined)
     events.emit(tx, { type, data: { user_id: userId, session_id: id, ...(end.status === "failed" && { failure: end.failure }) } });
   return true;

@@ -55,6 +55,7 @@ export function roleText(view: RolePermissionsView, t: Translate): string {
       t("permission allows", { keys: keysText(view.allow, t) }),
       t("permission denies", { keys: keysText(view.deny, t) }),
       ...counted,
+      ...(view.conflicts ?? []).map(([one = "", other = ""]) => t("permission conflict", { one: titled(one, t), other: titled(other, t) })),
     ].join("\n"),
     limits.text,
   );

@@ -2,7 +2,7 @@ import { textFor, type Translate } from "../../../commands/texts.ts";
 import { escapeText } from "../../../discord/replies.ts";
 import { permissionText } from "../../../discord/sentence.ts";
 import type { LeaveStateView, SuspensionStateView } from "../duty/duty.schema.ts";
-import type { ActivityView, DisciplineView, LeaveView, ProfileView } from "../profile/profile.schema.ts";
+import type { ActivityView, DisciplineView, LeaveView, ProfileView, RoleChangeView } from "../profile/profile.schema.ts";
 import type { QuietHours } from "../quiet-hours.ts";
 import type { AccessView, StaffEntryView } from "../staff.schema.ts";
 import { momentOf, enumLabel } from "../../../commands/show.ts";
@@ -34,7 +34,7 @@ export function accessText(view: AccessView, t: Translate): string {
 
 /** Who a staff member is, as far as the caller may see it. */
 export function profileText(view: ProfileView, t: Translate): string {
-  const { user, staff_roles: roles, quiet_hours: quiet = [], leave } = view;
+  const { user, staff_roles: roles, quiet_hours: quiet = [], leave, roster, callsigns = [], role_history: changes = [] } = view;
   const none = t("say none");
   return [
     `<@${user.id}> ${escapeText(user.display_name ?? user.username_snapshot ?? "")}`.trimEnd(),
@@ -49,11 +49,29 @@ export function profileText(view: ProfileView, t: Translate): string {
       department: view.department === null ? none : escapeText(view.department),
       timezone: view.timezone === null ? none : escapeText(view.timezone),
     }),
+    ...(callsigns.length === 0 ? [] : [t("staff profile callsigns", { callsigns: callsigns.map(escapeText).join(", ") })]),
+    ...(roster?.status !== "trial" || roster.trial_ends_at === null
+      ? []
+      : [t("staff profile trial", { at: momentOf(roster.trial_ends_at) })]),
+    ...(changes.length === 0
+      ? []
+      : [
+          t("staff profile history", {
+            changes: changes
+              .slice(0, 5)
+              .map((change) => changeText(change, none))
+              .join("; "),
+          }),
+        ]),
     ...(quiet.length === 0 ? [] : [t("staff profile quiet", { quiet: quiet.map((one) => quietText(one, t)).join("; ") })]),
     ...(leave === null ? [] : [t("staff profile leave", { leave: leaveText(leave, t) })]),
     ...(view.activity === undefined ? [] : [activityText(view.activity, t)]),
     ...(view.discipline === undefined ? [] : disciplineLines(view.discipline, t)),
   ].join("\n");
+}
+
+function changeText({ from, to, since }: RoleChangeView, none: string): string {
+  return `${momentOf(since, "R")} ${escapeText(from ?? none)} → ${escapeText(to ?? none)}`;
 }
 
 function activityText(activity: ActivityView, t: Translate): string {

@@ -21,6 +21,9 @@ const fields: FieldClasses<ProfileView> = {
   quiet_hours: "requester",
   leave: { from: "public", until: "public", reason: "requester" },
   guilds: "staff",
+  roster: "public",
+  callsigns: "public",
+  role_history: "staff",
   activity: "decider",
   discipline: "confidential",
   revision: "public",
@@ -48,12 +51,18 @@ export function visibleProfile(call: Call, view: ProfileView): ProfileView {
 interface ProfileParts {
   guilds: ReturnType<GuildState["guilds"]>;
   now: Date;
+  /** How they stand on the roster, and how they came there. */
+  employment?: Pick<ProfileView, "roster" | "callsigns" | "role_history"> | undefined;
   activity?: ActivityView | undefined;
   discipline?: DisciplineView | undefined;
 }
 
 /** The whole profile. What leaves goes through {@link visibleProfile}. */
-export function presentProfile(access: Access, row: ProfileRow, { guilds, now, activity, discipline }: ProfileParts): ProfileView {
+export function presentProfile(
+  access: Access,
+  row: ProfileRow,
+  { guilds, now, employment, activity, discipline }: ProfileParts,
+): ProfileView {
   const names = new Map(guilds.map((guild) => [guild.id, guild.name]));
   const leave = leaveAt(row, now);
   return {
@@ -74,6 +83,7 @@ export function presentProfile(access: Access, row: ProfileRow, { guilds, now, a
       joined_at: isoOrNull(joinedAt),
       present,
     })),
+    ...employment,
     ...(activity !== undefined && { activity }),
     ...(discipline !== undefined && { discipline }),
     revision: row.revision,

@@ -96,6 +96,31 @@ const GuildView = z.object({
   present: z.boolean(),
 });
 
+const EmploymentView = z
+  .object({
+    status: z.string().meta({ example: "trial" }),
+    staff_role: z.string().nullable(),
+    department: z.string().nullable(),
+    supervisor_id: Snowflake.nullable(),
+    joined_at: Timestamp.nullable(),
+    trial_ends_at: Timestamp.nullable(),
+    suspended_until: Timestamp.nullable(),
+    ended_at: Timestamp.nullable(),
+  })
+  .meta({ id: "StaffEmployment", description: "The entry on the roster, in short" });
+export type EmploymentView = z.infer<typeof EmploymentView>;
+
+const RoleChangeView = z
+  .object({
+    event: z.string().meta({ example: "promoted" }),
+    from: z.string().nullable(),
+    to: z.string().nullable(),
+    by: z.string().nullable().meta({ description: "null: the service itself" }),
+    since: Timestamp,
+  })
+  .meta({ id: "StaffRoleChange", description: "A change of the staff role, by the keys of the roles" });
+export type RoleChangeView = z.infer<typeof RoleChangeView>;
+
 export const ProfileView = z
   .object({
     user: UserRef,
@@ -109,6 +134,12 @@ export const ProfileView = z
     quiet_hours: z.array(QuietHours).optional().meta({ description: "Only for themselves and holders of staff.profile.read" }),
     leave: LeaveView.nullable(),
     guilds: z.array(GuildView).optional().meta({ description: "Only for holders of staff.profile.read" }),
+    roster: EmploymentView.nullable().optional().meta({ description: "Only when the profile is read; null: not on the roster" }),
+    callsigns: z.array(z.string()).optional().meta({ description: "Those they have now; only when the profile is read" }),
+    role_history: z
+      .array(RoleChangeView)
+      .optional()
+      .meta({ description: "Only for holders of staff.profile.read, and only when the profile is read: newest first, at most 20" }),
     activity: ActivityView.optional().meta({ description: "Only for holders of staff.stats, and only when the profile is read" }),
     discipline: DisciplineView.optional().meta({ description: "Only for holders of staff.discipline, and only when the profile is read" }),
     revision: z.int().nonnegative(),

@@ -8,6 +8,7 @@ import { readActivity, readPunishments } from "../activity.ts";
 import { findColleague, permissionUsed, requireMayManage, staffPolicy } from "../staff.policy.ts";
 import { availabilityOf, clearanceFor, presentProfile, presentSuspension, quietHoursOf, visibleProfile } from "./profile.policy.ts";
 import { UpdateProfileInput, type DisciplineView, type ProfileView } from "./profile.schema.ts";
+import { readCallsigns, readEmployment, readRoleChanges } from "./employment.ts";
 import type { ProfileRow, ProfileStore } from "./store.ts";
 
 export interface ProfilesDeps extends Deps<"database" | "events" | "guildState" | "access" | "clock"> {
@@ -23,6 +24,16 @@ export function createProfilesService({ database, audit, events, guildState, acc
     return { suspension, punishments: await readPunishments(database.read, person.id) };
   }
 
+  async function employmentOf(userId: string): Promise<Pick<ProfileView, "roster" | "callsigns" | "role_history">> {
+    const { read } = database;
+    const [roster, callsigns, changes] = await Promise.all([
+      readEmployment(read, userId),
+      readCallsigns(read, userId),
+      readRoleChanges(read, userId),
+    ]);
+    return { roster, callsigns, role_history: changes };
+  }
+
   return {
     /** @throws ProblemError record_not_found for somebody who never was staff */
     async profile(call: Call, userId: string): Promise<ProfileView> {
@@ -31,12 +42,13 @@ export function createProfilesService({ database, audit, events, guildState, acc
       const now = clock.now();
       const { decider, confidential } = clearanceFor(call, userId);
       const isTold = seesRedactions(call);
-      const [row, activity, discipline] = await Promise.all([
+      const [row, employment, activity, discipline] = await Promise.all([
         profiles.find(userId),
+        employmentOf(userId),
         decider || isTold ? readActivity(database.read, userId, now) : undefined,
         confidential || isTold ? disciplineOf(found, now) : undefined,
       ]);
-      return visibleProfile(call, presentProfile(found, row, { guilds: guildState.guilds(), now, activity, discipline }));
+      return visibleProfile(call, presentProfile(found, row, { guilds: guildState.guilds(), now, employment, activity, discipline }));
     },
 
     /**

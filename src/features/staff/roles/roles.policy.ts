@@ -15,10 +15,13 @@ export function presentStaffRole(
   guildState: GuildState,
 ): StaffRoleView {
   const hasState = guildState.freshness().asOf !== null;
+  const knownOf = ({ guildId, roleId }: StaffRoleRecord["discord"][number]) =>
+    isPresent(guildState, guildId) ? guildState.role(guildId, roleId) : undefined;
   return {
     ...onWire(role, "key", "name", "rank", "level"),
-    discord: role.discord.map(({ guildId, roleId }) => {
-      const known = isPresent(guildState, guildId) ? guildState.role(guildId, roleId) : undefined;
+    discord: role.discord.map((mapping) => {
+      const { guildId, roleId } = mapping;
+      const known = knownOf(mapping);
       return { guild_id: guildId, role_id: roleId, name: known?.name ?? null, missing: hasState && known === undefined };
     }),
     capacity: role.capacity,
@@ -26,6 +29,7 @@ export function presentStaffRole(
     callsign_pool: role.callsignPool,
     permissions_count: counts.permissions,
     members_count: counts.members,
+    hoist: role.discord.some((mapping) => knownOf(mapping)?.hoist === true),
     self_assignable: false,
     revision: role.revision,
   };

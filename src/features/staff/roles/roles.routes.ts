@@ -22,6 +22,7 @@ const example = {
   callsign_pool: null,
   permissions_count: 58,
   members_count: 4,
+  hoist: false,
   self_assignable: false,
   revision: 2,
 };

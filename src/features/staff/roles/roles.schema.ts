@@ -29,6 +29,7 @@ export const StaffRoleView = z
     callsign_pool: z.string().nullable(),
     permissions_count: z.int().meta({ description: "How many permissions the role gives" }),
     members_count: z.int().meta({ description: "How many people hold it now" }),
+    hoist: z.boolean().meta({ description: "Discord shows those who hold one of its roles apart from the other members" }),
     self_assignable: z.literal(false),
     revision: z.int().positive(),
   })

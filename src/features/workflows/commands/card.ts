@@ -195,6 +195,7 @@ function endFields({ decision, effects, evidence }: WorkflowView, t: Translate):
   return [
     ["pieces", evidence.length === 0 ? undefined : t("card pieces-count", { count: evidence.length })],
     ["decision", [by, why].filter((part) => part !== "").join(" · ")],
+    ["policy-refs", decision?.policy_refs.map(escapeText).join(", ")],
     ["effects", effects.map(({ status, detail }) => `• ${sentenceText(detail, t)} (${t(`card effect-${status}`)})`).join("\n")],
   ];
 }

@@ -46,17 +46,23 @@ export function moveInput(verb: ReviewMove, given: CommandInput, revision?: numb
 /** The body of the decision: a question is a line. */
 function decisionBody(verb: ReviewMove, given: CommandInput): object {
   const questions = linesOf(textIn(given, "questions"));
+  const rules = entriesOf(textIn(given, "rules"), /[,\n]/);
   return {
     decision: reviewMoves[verb].decision,
     ...picked(given, "reason", "reason-internal", "override", "steal", "assignee", "duplicate-of"),
     ...(questions.length > 0 && { questions }),
+    ...(rules.length > 0 && { policy_refs: rules }),
   };
 }
 
 /** What stands on lines of its own. */
 export function linesOf(text: string | undefined): string[] {
+  return entriesOf(text, /\n/);
+}
+
+function entriesOf(text: string | undefined, between: RegExp): string[] {
   return (text ?? "")
-    .split("\n")
+    .split(between)
     .map((line) => line.trim())
     .filter((line) => line !== "");
 }

@@ -131,6 +131,17 @@ export function createNoticeTexts({ guildState, operator = nobodyNamed, appealPa
       };
     },
 
+    trialReview({ guildId, reference, userId, role, availability, timezone }) {
+      const { t, from } = senderOf(guildId);
+      return lines(
+        because(t("notice trial-review", { user: `<@${userId}>`, role: lineText(role), from }), null),
+        availability === undefined ? null : t("notice trial-availability", { availability: lineText(availability) }),
+        timezone === undefined ? null : t("notice trial-timezone", { timezone: lineText(timezone) }),
+        t("notice trial-decide"),
+        referenceText(t, reference),
+      );
+    },
+
     requester({ guildId, reference, reason, kind, status, questions, message: more, isForOneself = false }) {
       const { t, from } = senderOf(guildId);
       const page = ownPageText(t, { reference, isForOneself });

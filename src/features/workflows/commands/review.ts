@@ -29,13 +29,14 @@ const open: OptionSpec = { name: "reference", kind: "text", required: true, comp
 const any: OptionSpec = { ...open, completes: "request" };
 const reason: OptionSpec = { name: "reason", kind: "text", max: 1000 };
 const internal: OptionSpec = { name: "reason-internal", kind: "text" };
+const rules: OptionSpec = { name: "rules", kind: "text", max: 400 };
 const override: OptionSpec = { name: "override", kind: "boolean" };
 
 /** Options of each move besides the reference. */
 const options: Readonly<Record<ReviewMove, readonly OptionSpec[]>> = {
   claim: [open, { name: "steal", kind: "boolean" }],
-  approve: [open, reason, internal, override],
-  deny: [open, reason, internal, override],
+  approve: [open, reason, internal, rules, override],
+  deny: [open, reason, internal, rules, override],
   ask: [open],
   escalate: [open, reason],
   hold: [open, reason],

@@ -65,6 +65,7 @@ export function createEffectRecords({ audit, events, effects, actions }: EffectR
     const about = request.subjects.find(({ kind }) => kind === "user")?.subjectId;
     audit.record(tx, {
       action: "workflow.effect",
+      ...(after.status === "failed" && { outcome: "failed" as const }),
       target: { kind: "workflow", id, reference },
       ...(about !== undefined && { subjectUserId: about }),
       before: { status: row.status },

@@ -110,6 +110,7 @@ export const effectSentences: Sentences = {
   "The servers are merged at {at}.": "Die Server werden {at} zusammengelegt.",
   "The servers or their agreements changed since the plan was frozen; file the merger again.":
     "Die Server oder ihre Absprachen haben sich seit dem Plan geändert; beantrage die Zusammenlegung neu.",
+  "The user {id} has not signed the agreement.": "{id} hat die Vereinbarung nicht unterzeichnet.",
   "The owner of server {id} has not consented.": "Der Eigentümer von Server {id} hat nicht zugestimmt.",
   "The servers were merged; {moved} of {all} staff members moved.":
     "Die Server wurden zusammengelegt; {moved} von {all} Leuten aus dem Team sind umgezogen.",
@@ -126,6 +127,15 @@ export const effectSentences: Sentences = {
   "The register names no owner of the server.": "Das Verzeichnis nennt keinen Eigentümer des Servers.",
   "The owner of the server is warned.": "Der Eigentümer des Servers wird gewarnt.",
   "They are welcomed by message.": "Die Person wird durch eine Nachricht begrüßt.",
+  "There is no trial to look back on.": "Es gibt keine Probezeit, über die zu entscheiden wäre.",
+  "The requester is reminded to decide when the trial ends.": "Wer den Antrag gestellt hat, wird am Ende der Probezeit erinnert.",
+  "Nobody had to be reminded: the trial was over.": "Niemand musste erinnert werden: Die Probezeit war schon vorbei.",
+  "The trial was made longer: the requester is reminded when it ends.":
+    "Die Probezeit wurde verlängert: Wer den Antrag gestellt hat, wird an ihrem Ende erinnert.",
+  "The requester is reminded to decide about the trial.":
+    "Wer den Antrag gestellt hat, wird an die Entscheidung über die Probezeit erinnert.",
+  "The user {id} does not have the staff role {role} that the plan moves them from.":
+    "{id} hat nicht die Teamrolle {role}, aus der der Plan die Person versetzt.",
   "They are welcomed.": "Die Person wird begrüßt.",
 
   // The roster

@@ -124,6 +124,13 @@ export interface EffectInputs {
     appealUntil: string;
     length: Length;
   };
+  "notice.trial_review": OfPerson & {
+    roleKey: string;
+    trialDays: number;
+    /** When the person has time, in their own words. */
+    availability: string | undefined;
+    timezone: string | undefined;
+  };
   "notice.welcome": OfPerson & { roleKey: string; trialDays: number };
   "poach.incident": {
     serverId: string;
@@ -145,7 +152,7 @@ export interface MergeInput {
   source_server_id: string;
   target_server_id: string;
   owner_consents: readonly { server_id: string; user_id: string }[];
-  staff_plan: readonly { user_id: string; to_role: string }[];
+  staff_plan: readonly { user_id: string; from_role?: string | undefined; to_role: string }[];
   callsign_policy: OneOf<typeof callsignPolicies>;
   effective_at: string;
 }
@@ -167,6 +174,8 @@ export interface AgreementInput {
   terms?: string | undefined;
   starts_at?: string | undefined;
   ends_at?: string | undefined;
+  /** Signatories who have not signed. */
+  unsigned: readonly string[];
 }
 
 export type EffectKey = keyof EffectInputs;

@@ -39,7 +39,8 @@ export function createMergeEffects(parts: MergeEffectDeps): SomeEffects<"merge.p
       preview: "The plan of the merger is frozen: it is called off if the servers change before its date.",
       async check(approval, input) {
         const given = input.staff_plan.map(({ to_role: role }) => role).filter((role) => role !== "release");
-        return [...(await blockersOf(approval.tx, input)), ...rankBlockers(parts.staff, approval, given)];
+        const blockers = [...(await blockersOf(approval.tx, input)), ...(await otherRoles(parts, approval.tx, input))];
+        return [...blockers, ...rankBlockers(parts.staff, approval, given)];
       },
       async apply(approval, input) {
         const hash = hashOf(await planOf(approval, input));
@@ -77,6 +78,20 @@ async function blockersOf({ db }: Approval["tx"], payload: MergeInput): Promise<
     const isConsented = payload.owner_consents.some((consent) => consent.server_id === id && (owner === null || consent.user_id === owner));
     if (!isConsented)
       blockers.push({ code: "owner_consent_missing", detail: `The owner of server ${id} has not consented.`, isWaivable: true });
+  }
+  return blockers;
+}
+
+/** People of the plan who no longer have the staff role it moves them from. */
+async function otherRoles({ roster }: MergeEffectDeps, { db }: Approval["tx"], { staff_plan: plan }: MergeInput): Promise<Blocker[]> {
+  const blockers: Blocker[] = [];
+  for (const { user_id: userId, from_role: role } of plan) {
+    if (role === undefined || (await roster.find(db, userId))?.staffRole === role) continue;
+    blockers.push({
+      code: "staff_plan_differs",
+      detail: `The user ${userId} does not have the staff role ${role} that the plan moves them from.`,
+      isWaivable: true,
+    });
   }
   return blockers;
 }

@@ -49,6 +49,14 @@ export interface WelcomeNotice extends Notice {
   callsign: string | null;
 }
 
+export interface TrialReviewNotice extends Omit<Notice, "reason"> {
+  userId: string;
+  role: string;
+  /** When the person has time, in their own words. */
+  availability: string | undefined;
+  timezone: string | undefined;
+}
+
 /** The states of a request that its requester is written to about. */
 export const announcedStatuses = ["approved", "denied", "void", "reversed", "pending", "needs_info"] as const;
 export type AnnouncedStatus = (typeof announcedStatuses)[number];
@@ -73,6 +81,8 @@ export interface NoticeTexts {
   punishment(notice: PunishmentNotice): Letter;
   owner(notice: OwnerNotice): Letter;
   welcome(notice: WelcomeNotice): Letter;
+  /** For the requester of a recruitment, when its trial ends. */
+  trialReview(notice: TrialReviewNotice): string;
   requester(notice: RequesterNotice): string;
   /** For the channel that a request was filed in, which others read too. */
   channel(notice: Omit<Notice, "reason"> & { status: AnnouncedStatus }): string;

@@ -2,6 +2,7 @@ import type { GuildState } from "../../../discord/guild-state.ts";
 import { addSeconds } from "../../../kernel/clock.ts";
 import { parseDuration } from "../../../kernel/fields.ts";
 import type { AccessDirectory } from "../../permissions/access/access.ts";
+import type { RosterService } from "../../roster/roster.service.ts";
 import type { StaffService } from "../../staff/staff.service.ts";
 import { guildOf } from "../requests/fields.ts";
 import { discordEffect } from "./discord-effect.ts";
@@ -10,13 +11,14 @@ import { isAnnounced, type Letter, type Notice, type NoticeTexts, type Punishmen
 import type { Approval, Done, SomeEffects } from "./types.ts";
 import { penaltyEnd, untilOf } from "./words.ts";
 
-export type NoticeKeys = "notice.owner" | "notice.subject" | "notice.welcome";
+export type NoticeKeys = "notice.owner" | "notice.subject" | "notice.trial_review" | "notice.welcome";
 type Punishment = EffectInputs["notice.subject"];
 
 export interface NoticeEffectDeps {
   staff: Pick<StaffService, "staffRoleOf">;
   access: Pick<AccessDirectory, "of">;
   guildState: Pick<GuildState, "guilds">;
+  roster: Pick<RosterService, "find">;
   notices: NoticeTexts;
 }
 
@@ -25,7 +27,7 @@ const day = 86_400;
 const leavesAccess: ReadonlySet<Punishment["action"]> = new Set<Punishment["action"]>(["warning", "strike", "probation"]);
 
 /** What approvals write to people. */
-export function createNoticeEffects({ staff, access, guildState, notices }: NoticeEffectDeps): SomeEffects<NoticeKeys> {
+export function createNoticeEffects({ staff, access, guildState, roster, notices }: NoticeEffectDeps): SomeEffects<NoticeKeys> {
   /** What the bot does in Discord for the same approval, unless the decision switched that off. */
   function penaltyOf({ tx, input }: Approval, { discordAction, guildIds, length }: Punishment): PunishmentNotice["discord"] {
     if (
@@ -76,6 +78,33 @@ export function createNoticeEffects({ staff, access, guildState, notices }: Noti
         if (server === null || server.ownerUserId === null) return skipped("The register names no owner of the server.");
         const letter = notices.owner({ ...noticeOf(approval), server: { id: serverId, name: server.name } });
         return send(approval, "notice.owner", { userId: server.ownerUserId, letter, detail: "The owner of the server is warned." });
+      },
+    },
+    "notice.trial_review": {
+      preview: ({ trialDays: days }) =>
+        days === 0 ? "There is no trial to look back on." : "The requester is reminded to decide when the trial ends.",
+      isOptional: true,
+      apply(approval, { trialDays }) {
+        if (trialDays === 0) return skipped("There is no trial to look back on.");
+        const dueAt = addSeconds(approval.from, trialDays * day);
+        return Promise.resolve([{ status: "pending", detail: "The requester is reminded to decide when the trial ends.", dueAt }]);
+      },
+      async run({ tx, request }, _effect, { userId, roleKey, availability, timezone }) {
+        const entry = await roster.find(tx.db, userId);
+        const isOnTrial = entry?.status === "trial" && entry.originReference === request.reference;
+        if (!isOnTrial || request.requesterId === null)
+          return { status: "skipped", detail: "Nobody had to be reminded: the trial was over." };
+        const { trialEndsAt } = entry;
+        if (trialEndsAt !== null && trialEndsAt > tx.now)
+          return { status: "pending", detail: "The trial was made longer: the requester is reminded when it ends.", dueAt: trialEndsAt };
+        const role = staff.staffRoleOf(roleKey)?.name ?? roleKey;
+        const { reference } = request;
+        const content = notices.trialReview({ reference, guildId: guildOf(request.origin), userId, role, availability, timezone });
+        const action = { kind: "message_user", userId: request.requesterId, content, reason: reference } as const;
+        return discordEffect(action, {
+          id: `${request.id}:notice.trial_review`,
+          detail: "The requester is reminded to decide about the trial.",
+        });
       },
     },
     "notice.welcome": {

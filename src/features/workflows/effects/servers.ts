@@ -32,6 +32,10 @@ function agreementEffects({ registry }: ServersEffectDeps): SomeEffects<"agreeme
   return {
     "agreement.create": {
       preview: "The agreement is made between the servers, from its start to its end.",
+      check: (_approval, { unsigned }) =>
+        Promise.resolve(
+          unsigned.map((id) => ({ code: "signature_missing", detail: `The user ${id} has not signed the agreement.`, isWaivable: true })),
+        ),
       async apply(approval, input) {
         const made = await registry.createAgreementInTx(approval.tx, agreementDraft(approval, input));
         if (made === null) {

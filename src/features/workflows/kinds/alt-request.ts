@@ -18,9 +18,10 @@ const AltRequestPayload = z
     kind: z.enum(linkKinds).default("suspected_evasion"),
     confidence: z.enum(linkConfidences),
     basis: z.array(Basis).max(20),
-    propagate: z
-      .strictObject({ blacklist: z.boolean().default(false), cases: z.boolean().default(false), matches: z.boolean().default(false) })
-      .prefault({}),
+    propagate: z.preprocess(
+      withoutCases,
+      z.strictObject({ blacklist: z.boolean().default(false), matches: z.boolean().default(false) }).prefault({}),
+    ),
     review_after: Duration.optional(),
   })
   .refine((payload) => new Set(payload.user_ids).size === payload.user_ids.length, {
@@ -28,6 +29,12 @@ const AltRequestPayload = z
     message: "Name each account once.",
   })
   .meta({ id: "AltRequestPayload" });
+
+/** Requests of old say of cases, too, whether they propagate. */
+function withoutCases(given: unknown): unknown {
+  if (typeof given !== "object" || given === null) return given;
+  return Object.fromEntries(Object.entries(given).filter(([name]) => name !== "cases"));
+}
 
 export const altRequest = kind({
   label: "Linked accounts",
@@ -55,6 +62,9 @@ export const altRequest = kind({
     alt_user_id: "user_ids",
     alt_id: "user_ids",
   },
+  unsupported: {
+    "propagate.cases": "Cases of confirmed accounts are shown together wherever include_alts asks for them; nothing has to be set.",
+  },
   prepare: addPrimaryAccount,
   filing: {
     path: "alt",
@@ -76,7 +86,9 @@ export const altRequest = kind({
   coolDown: 7 * day,
   subjects: ({ user_ids }) => user_ids.map(user),
   title: () => "Linked accounts",
-  effects: (payload) => [effect("account_link.create", payload)],
+  effects: ({ user_ids, primary_user_id, confidence, kind: what, basis, propagate, review_after }) => [
+    effect("account_link.create", { user_ids, primary_user_id, confidence, kind: what, basis, propagate, review_after }),
+  ],
   example: {
     user_ids: [snowflake, otherSnowflake],
     confidence: "suspected",

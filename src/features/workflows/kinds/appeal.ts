@@ -46,7 +46,7 @@ export const appeal = kind({
     upheld: { action: "deny" },
     ...Object.fromEntries(rulings.map((ruling) => [ruling, { action: "approve", ruling }])),
   },
-  effects: (payload) => [effect("appeal.ruling", payload)],
+  effects: ({ target, desired_outcome, user_id }) => [effect("appeal.ruling", { target, desired_outcome, user_id })],
   filedForOneself: { about: "target" },
   suspends: ({ target, suspend }) => (suspend ? target : undefined),
   events: { filed: "appeal.filed", decided: "appeal.decided" },

@@ -21,6 +21,8 @@ const InvestigationPayload = z
   })
   .meta({ id: "InvestigationPayload" });
 
+const words = (name: string): string => name.replaceAll("_", " ");
+
 export const investigation = kind({
   label: "Investigation",
   summary: "Open a case about a person or a server, in confidence where that is needed.",
@@ -64,12 +66,12 @@ export const investigation = kind({
   readers: ({ confidential, lead_user_id, team_user_ids }) =>
     confidential ? [...(lead_user_id === undefined ? [] : [lead_user_id]), ...team_user_ids] : undefined,
   title: () => "Investigation",
-  effects: ({ subject, allegation, confidential, interim, ...payload }) => {
+  effects: ({ subject, allegation, category, confidential, interim, ...payload }) => {
     const dueAt = dateOf(payload.due_at);
     const people = { isConfidential: confidential, leadId: payload.lead_user_id, team: payload.team_user_ids, dueAt };
     const about = subject.kind === "server" ? server(subject.id) : user(subject.id);
     return [
-      effect("case.open", { type: "investigation", subject: about, text: allegation, people }),
+      effect("case.open", { type: "investigation", subject: about, text: `${allegation}\nCategory: ${words(category)}`, people }),
       ...(interim === "none" ? [] : [effect("interim.measure", { subject, confidential, measure: interim, dueAt })]),
     ];
   },

@@ -61,6 +61,8 @@ interface KindSpec<Payload extends z.ZodObject> {
   assumed?: Readonly<Record<string, (fields: Readonly<Record<string, unknown>>) => unknown>>;
   /** Other names clients use, besides camelCase, to the payload's own. */
   aliases: Readonly<Record<string, string>>;
+  /** Fields, and parts of fields as `field.part`, that are refused with `unsupported_field` as they would do nothing; and what to do instead. */
+  unsupported?: Readonly<Record<string, string>>;
   /** By default every field with a simple value is an option, and the long texts are the form. */
   filing?: FilingForm;
   /** Bring fields that clients spread differently into the payload's form, before it is checked. */

@@ -15,6 +15,8 @@ const required = {
 
 const needed = (kind: keyof typeof required) => ({ description: `Needed when the kind is ${kind}` });
 
+const Signature = z.strictObject({ user_id: Snowflake, at: Timestamp, evidence: text(1, 2000).optional() });
+
 const PoachPayload = z
   .object({
     kind: Kind,
@@ -31,7 +33,8 @@ const PoachPayload = z
     starts_at: Timestamp.optional(),
     ends_at: Timestamp.optional(),
     terms: text(0, 4000).optional(),
-    signatories: idsUpTo(20).default([]),
+    signatories: idsUpTo(20).default([]).meta({ description: "Who has to sign an agreement; it is not approved before all of them have" }),
+    signatures: z.array(Signature).max(20).default([]).meta({ description: "Which of the signatories have signed" }),
     user_id: Snowflake.optional().meta(needed("clearance")),
     from_server_id: Snowflake.optional().meta(needed("clearance")),
     to_server_id: Snowflake.optional().meta(needed("clearance")),
@@ -67,7 +70,17 @@ const poachEffects: Readonly<Record<Poach["kind"], (payload: Poach) => readonly 
       effect("notice.owner", { serverId }),
     ];
   },
-  agreement: (payload) => [effect("agreement.create", payload)],
+  agreement: ({ party_server_ids, covers, cooling_off_days, terms, starts_at, ends_at, signatories, signatures }) => [
+    effect("agreement.create", {
+      party_server_ids,
+      covers,
+      cooling_off_days,
+      terms,
+      starts_at,
+      ends_at,
+      unsigned: unsigned(signatories, signatures),
+    }),
+  ],
   clearance: (payload) => [
     effect("clearance.grant", {
       userId: payload.user_id ?? "",
@@ -77,6 +90,11 @@ const poachEffects: Readonly<Record<Poach["kind"], (payload: Poach) => readonly 
     }),
   ],
 };
+
+/** The signatories who have not signed; a request of old may have no signatures. */
+function unsigned(signatories: readonly string[], signatures: Poach["signatures"] | undefined): string[] {
+  return signatories.filter((id) => !(signatures ?? []).some((signature) => signature.user_id === id));
+}
 
 export const poach = kind({
   label: "Poaching",
@@ -99,6 +117,7 @@ export const poach = kind({
     ends_at: "public",
     terms: "public",
     signatories: "public",
+    signatures: "public",
     user_id: "public",
     from_server_id: "public",
     to_server_id: "public",
@@ -134,6 +153,8 @@ export const poach = kind({
   clocks: { firstTouch: day, decision: 7 * day, expiry: 30 * day },
   coolDown: 7 * day,
   subjects: (payload) => poachSubjects(payload),
+  // Whoever was approached bears witness; they do not judge what they say.
+  conflicts: ({ target_user_ids }) => target_user_ids,
   title: ({ kind: what }) => ({ report: "Poaching report", agreement: "No-poach agreement", clearance: "Poaching clearance" })[what],
   effects: (payload) => poachEffects[payload.kind](payload),
   example: {

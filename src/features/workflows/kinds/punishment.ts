@@ -112,10 +112,11 @@ export const punishment = kind({
   subjects: ({ user_id }) => [user(user_id)],
   title: ({ action }) => `Punishment: ${String(action).replaceAll("_", " ")}`,
   effects: (payload) => {
-    const { user_id: userId, action, points, reason, duration: length, discord, appeal_until: appealUntil } = payload;
+    const { user_id: userId, action, points, reason, rules, duration: length, discord, appeal_until: appealUntil } = payload;
     const measure = measureOf(payload);
+    const text = rules.length === 0 ? reason : `${reason}\nRules: ${rules.join(", ")}`;
     return [
-      effect("case.append", { type: "punishment", subject: user(userId), text: reason, caseKey: payload.case_reference }),
+      effect("case.append", { type: "punishment", subject: user(userId), text, caseKey: payload.case_reference }),
       effect("case.action", { userId, action, points, reason, length }),
       ...penalties[action](payload),
       // Told first: whom the bot has removed it can no longer write to.

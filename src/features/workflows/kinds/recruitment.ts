@@ -76,10 +76,11 @@ export const recruitment = kind({
   clocks: { firstTouch: day, decision: 7 * day, expiry: 30 * day },
   coolDown: 30 * day,
   subjects: ({ user_id }) => [user(user_id)],
+  conflicts: ({ referred_by }) => (referred_by === undefined ? [] : [referred_by]),
   title: ({ position }) => `Recruitment as ${position}`,
   hasBlindVotes: true,
   isChecked: true,
-  effects: ({ user_id: userId, position: roleKey, department, trial_days: trialDays, callsign }) => [
+  effects: ({ user_id: userId, position: roleKey, department, trial_days: trialDays, callsign, availability, timezone }) => [
     effect("roster.trial", { userId, roleKey, department, trialDays }),
     ...(callsign === "none"
       ? []
@@ -87,6 +88,7 @@ export const recruitment = kind({
     effect("clearance.use", { userId }),
     effect("discord.roles_add", { userId, roleKey }),
     effect("notice.welcome", { userId, roleKey, trialDays }),
+    effect("notice.trial_review", { userId, roleKey, trialDays, availability, timezone }),
   ],
   isRemembered: true,
   example: { user_id: snowflake, position: "moderator", timezone: "Europe/Berlin" },

@@ -9,7 +9,6 @@ const ServerMergePayload = z
     source_server_id: Snowflake,
     target_server_id: Snowflake,
     reason: Reason.optional(),
-    initiated_by: z.enum(["source", "target", "network"]).default("network"),
     owner_consents: z
       .array(z.strictObject({ server_id: Snowflake, user_id: Snowflake, at: Timestamp, evidence: text(1, 2000).optional() }))
       .max(4)
@@ -18,11 +17,8 @@ const ServerMergePayload = z
       .array(z.strictObject({ user_id: Snowflake, from_role: text(1, 60).optional(), to_role: text(1, 60) }))
       .max(100)
       .default([]),
-    records: z.enum(["link", "transfer"]).default("link"),
     callsign_policy: z.enum(callsignPolicies).default("keep_target"),
     effective_at: Timestamp,
-    source_after: z.enum(["archive", "keep"]).default("archive"),
-    announce: z.boolean().default(false),
   })
   .refine((payload) => payload.source_server_id !== payload.target_server_id, {
     path: ["target_server_id"],
@@ -39,14 +35,10 @@ export const serverMerge = kind({
     source_server_id: "public",
     target_server_id: "public",
     reason: "public",
-    initiated_by: "public",
     owner_consents: "public",
     staff_plan: "public",
-    records: "public",
     callsign_policy: "public",
     effective_at: "public",
-    source_after: "public",
-    announce: "public",
   },
   aliases: {
     source_id: "source_server_id",
@@ -54,15 +46,18 @@ export const serverMerge = kind({
     target_id: "target_server_id",
     target_guild_id: "target_server_id",
   },
+  unsupported: {
+    announce: "A merger is not announced by the bot. Tell the members of both servers yourself.",
+    initiated_by: "Both owners have to consent, whoever began it. Say in reason who asked for it.",
+    records: "Records of the source count for the target from the date of the merger and are not rewritten.",
+    source_after: "The source stays in the register as merged. Set another status of the server afterwards.",
+  },
   filing: {
     options: [
       { name: "source", field: "source_server_id" },
       { name: "target", field: "target_server_id" },
       { name: "effective", field: "effective_at" },
-      "initiated_by",
-      "records",
       "callsign_policy",
-      "source_after",
     ],
     form: ["reason", "summary", "evidence"],
   },
@@ -73,7 +68,11 @@ export const serverMerge = kind({
   subjects: ({ source_server_id, target_server_id }) => [server(source_server_id), server(target_server_id)],
   concerned: ({ staff_plan }) => planned(staff_plan),
   title: () => "Server merge",
-  effects: (payload) => [effect("merge.plan", payload), effect("server.merge", payload)],
+  effects: ({ source_server_id, target_server_id, owner_consents, staff_plan, callsign_policy, effective_at }) => {
+    const consents = owner_consents.map(({ server_id, user_id }) => ({ server_id, user_id }));
+    const merger = { source_server_id, target_server_id, owner_consents: consents, staff_plan, callsign_policy, effective_at };
+    return [effect("merge.plan", merger), effect("server.merge", merger)];
+  },
   example: { source_server_id: snowflake, target_server_id: otherSnowflake, effective_at: "2027-01-01T00:00:00.000Z" },
 });
 

@@ -166,7 +166,8 @@ function decisionOf({ tx, request, input, actorId, result }: Move): WorkflowDeci
       input.ruling === undefined && message === undefined
         ? undefined
         : { outcome: input.ruling ?? null, duration, severity, points, instructions, message };
-    return { outcome: status, ...said, policy_refs: [], break_glass: result.isBreakGlass, ...(ruling !== undefined && { ruling }) };
+    const { policy_refs = [] } = input.body;
+    return { outcome: status, ...said, policy_refs, break_glass: result.isBreakGlass, ...(ruling !== undefined && { ruling }) };
   }
   const decided = request.decision as WorkflowDecision | null;
   if (status === "reversed" && decided !== null) return { ...decided, reversal: { ...said, break_glass: result.isBreakGlass } };

@@ -40,6 +40,11 @@ export const DecisionBody = z
     reason: reason.meta({ description: "Shown to the requester; a denial and a reversal need 10 characters or more" }),
     reason_public: reason,
     reason_internal: text(1, 2000).optional().meta({ description: "Shown to deciders only" }),
+    policy_refs: z
+      .array(text(1, 60))
+      .max(20)
+      .optional()
+      .meta({ description: "The rules it rests on, such as `R4`; shown with the decision to whoever reads the request" }),
     revision: z.int().positive().optional().meta({ description: "Decide only if the request is still at this revision" }),
     questions: z.array(text(3, 500)).min(1).max(5).optional().meta({ description: "What the requester is asked, with request_info" }),
     answer: text(1, 2000).optional().meta({ description: "What the requester answers, with provide_info" }),
@@ -121,6 +126,7 @@ const only: Partial<Readonly<Record<keyof Body, readonly Action[]>>> = {
   assignee: ["assign"],
   steal: ["claim", "assign"],
   duplicate_of: ["void"],
+  policy_refs: ["approve", "deny"],
   duration: ["approve"],
   effects: ["approve"],
   override: ["approve", "deny", "reverse"],

@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import type { Kind } from "../kinds/kind.ts";
 
 type Issue = z.core.$ZodIssue;
 type Path = readonly PropertyKey[];
@@ -29,8 +30,11 @@ export function nameOf(key: string): string {
     .toLowerCase();
 }
 
+/** What a kind of request calls fields, and which it refuses. */
+type Names = Pick<Kind, "aliases" | "unsupported">;
+
 /** Bring the fields of a flat or wrapped body together under the names used here. */
-export function collect(body: Record<string, unknown>, aliases: Readonly<Record<string, string>>, known: ReadonlySet<string>): Collected {
+export function collect(body: Record<string, unknown>, { aliases, unsupported = {} }: Names, known: ReadonlySet<string>): Collected {
   const fields = new Map<string, unknown>();
   const sent = new Map<string, Sent>();
   const issues: Issue[] = [];
@@ -41,6 +45,8 @@ export function collect(body: Record<string, unknown>, aliases: Readonly<Record<
   function take(key: string, value: unknown, path: readonly string[]): void {
     const name = nameOf(key);
     if (serverOwned.has(name)) return void issues.push(refusal(path, "server_owned", "This field is given by the service."));
+    const instead = Object.hasOwn(unsupported, name) ? unsupported[name] : undefined;
+    if (instead !== undefined) return void issues.push(refusal(path, "unsupported_field", instead));
     const field = Object.hasOwn(aliases, name) && !known.has(name) ? (aliases[name] ?? name) : name;
     const translated = known.has(field) ? translate(value) : value;
     const target = known.has(field) ? field : key;
@@ -59,6 +65,12 @@ export function collect(body: Record<string, unknown>, aliases: Readonly<Record<
     else take(key, value, [key]);
   }
   if (isWrapped) for (const [key, value] of Object.entries(payload)) take(key, value, ["payload", key]);
+  for (const [place, instead] of Object.entries(unsupported)) {
+    const [field = "", part] = place.split(".");
+    const value = fields.get(field);
+    if (part === undefined || !isObject(value) || value[part] === undefined) continue;
+    issues.push(refusal([...(sent.get(field)?.path ?? [field]), part], "unsupported_field", instead));
+  }
   return { fields, sent, issues, wrapper };
 }
 

@@ -22,7 +22,7 @@ const maxExtraBytes = 4096;
 export function understand(kind: Kind, body: unknown): Intake {
   const parsedBody = z.record(z.string(), z.unknown()).parse(body, { reportInput: true });
   const known = new Set([...Object.keys(kind.payload.shape), ...Object.keys(CommonFields.shape)]);
-  const { fields, sent, issues, wrapper } = collect(parsedBody, kind.aliases, known);
+  const { fields, sent, issues, wrapper } = collect(parsedBody, kind, known);
   const warnings: Warning[] = [];
   kind.prepare?.(fields);
   for (const [field, value] of assume(kind, fields)) {
@@ -103,7 +103,8 @@ export function requireKnownFields(kind: Kind, changes: Record<string, unknown>)
 /** Changes by the names used here, and what is wrong with those names. */
 function fieldsOf(kind: Kind, changes: Record<string, unknown>) {
   const known = new Set(Object.keys(kind.payload.shape));
-  const { fields, sent, issues } = collect(changes, kind.aliases, known);
+  const { fields, sent, issues: wrongNames } = collect(changes, kind, known);
+  const issues = wrongNames.map((issue) => ({ ...issue, path: ["payload", ...issue.path] }));
   for (const [field, at] of sent)
     if (!known.has(field)) issues.push(refusal(["payload", ...at.path], "unknown_field", "This kind of request has no such field."));
   return { known, fields, sent, issues };
