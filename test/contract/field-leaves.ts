@@ -25,11 +25,6 @@ export function leavesOf(schema: Schema, path: readonly string[] = []): string[]
   return Object.entries(schema["properties"] as Schema).flatMap(([name, field]) => leavesOf(field as Schema, [...path, name]));
 }
 
-/** The value at a path; of a list that of its first entry. */
-function valueAt(whole: unknown, leaf: string): unknown {
-  return leaf.split(".").reduce<unknown>((value, step) => (isObject(value) ? value[step === "*" ? "0" : step] : undefined), whole);
-}
-
 /** A copy with another value at a path; undefined where nothing leads there. */
 export function withValue(whole: unknown, leaf: string, value: unknown): unknown {
   const copy: unknown = structuredClone(whole);

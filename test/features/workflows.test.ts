@@ -251,7 +251,7 @@ test.each([
   const payload = withIds(bodies[type].full) as object;
   const spelled = (name: string): string => Object.keys(camel({ [name]: 1 }) as object).join("");
   for (const field of fields) {
-    const filed = await ground.post(`/workflows/${type}`, { payload: { ...payload, [spelled(field)]: "link" } }, { actor });
+    const filed = await ground.post(`/workflows/${type}`, { payload: { ...payload, [spelled(field)]: "another" } }, { actor });
     expect(filed.body.errors).toEqual([
       { pointer: `/payload/${spelled(field)}`, in: "body", code: "unsupported_field", detail: kinds[type].unsupported?.[field] },
     ]);
@@ -263,6 +263,18 @@ test.each([
   expect(amended.body.errors).toEqual([
     { pointer: `/payload/${fields[0]}`, in: "body", code: "unsupported_field", detail: kinds[type].unsupported?.[fields[0]] },
   ]);
+});
+
+test("values of such fields that say what happens anyway are accepted, and kept nowhere", async () => {
+  const ground = await createGround();
+  const actor = ground.staff("owner");
+  const merger = { ...(withIds(bodies["server-merge"].full) as object), announce: false, records: "link", source_after: "archive" };
+  const { status, body } = await ground.post("/workflows/server-merge", merger, { actor });
+  expect(status).toBe(201);
+  const { body: read } = await ground.get(`/workflows/server-merge/${body.reference}`, { actor });
+  expect(Object.keys(read.data.payload)).not.toEqual(expect.arrayContaining(["records"]));
+  const linked = { ...(withIds(bodies["alt-request"].full) as object), propagate: { blacklist: true, cases: false } };
+  expect((await ground.post("/workflows/alt-request", linked, { actor })).status).toBe(201);
 });
 
 test(`${atOnce.toString()} creations at once get unique references without a gap`, async () => {

@@ -65,6 +65,7 @@ export const altRequest = kind({
   unsupported: {
     "propagate.cases": "Cases of confirmed accounts are shown together wherever include_alts asks for them; nothing has to be set.",
   },
+  anyway: { "propagate.cases": [false] },
   prepare: addPrimaryAccount,
   filing: {
     path: "alt",

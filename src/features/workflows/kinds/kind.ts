@@ -63,6 +63,8 @@ interface KindSpec<Payload extends z.ZodObject> {
   aliases: Readonly<Record<string, string>>;
   /** Fields, and parts of fields as `field.part`, that are refused with `unsupported_field` as they would do nothing; and what to do instead. */
   unsupported?: Readonly<Record<string, string>>;
+  /** Values of such fields that say what happens anyway: they are accepted and left out. */
+  anyway?: Readonly<Record<string, readonly unknown[]>>;
   /** By default every field with a simple value is an option, and the long texts are the form. */
   filing?: FilingForm;
   /** Bring fields that clients spread differently into the payload's form, before it is checked. */

@@ -52,6 +52,7 @@ export const serverMerge = kind({
     records: "Records of the source count for the target from the date of the merger and are not rewritten.",
     source_after: "The source stays in the register as merged. Set another status of the server afterwards.",
   },
+  anyway: { announce: [false], records: ["link"], source_after: ["archive"] },
   filing: {
     options: [
       { name: "source", field: "source_server_id" },

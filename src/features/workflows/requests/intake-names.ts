@@ -31,10 +31,14 @@ export function nameOf(key: string): string {
 }
 
 /** What a kind of request calls fields, and which it refuses. */
-type Names = Pick<Kind, "aliases" | "unsupported">;
+type Names = Pick<Kind, "aliases" | "unsupported" | "anyway">;
 
 /** Bring the fields of a flat or wrapped body together under the names used here. */
-export function collect(body: Record<string, unknown>, { aliases, unsupported = {} }: Names, known: ReadonlySet<string>): Collected {
+export function collect(
+  body: Record<string, unknown>,
+  { aliases, unsupported = {}, anyway = {} }: Names,
+  known: ReadonlySet<string>,
+): Collected {
   const fields = new Map<string, unknown>();
   const sent = new Map<string, Sent>();
   const issues: Issue[] = [];
@@ -46,7 +50,10 @@ export function collect(body: Record<string, unknown>, { aliases, unsupported = 
     const name = nameOf(key);
     if (serverOwned.has(name)) return void issues.push(refusal(path, "server_owned", "This field is given by the service."));
     const instead = Object.hasOwn(unsupported, name) ? unsupported[name] : undefined;
-    if (instead !== undefined) return void issues.push(refusal(path, "unsupported_field", instead));
+    if (instead !== undefined) {
+      if (anyway[name]?.includes(value) !== true) issues.push(refusal(path, "unsupported_field", instead));
+      return;
+    }
     const field = Object.hasOwn(aliases, name) && !known.has(name) ? (aliases[name] ?? name) : name;
     const translated = known.has(field) ? translate(value) : value;
     const target = known.has(field) ? field : key;
@@ -68,7 +75,7 @@ export function collect(body: Record<string, unknown>, { aliases, unsupported = 
   for (const [place, instead] of Object.entries(unsupported)) {
     const [field = "", part] = place.split(".");
     const value = fields.get(field);
-    if (part === undefined || !isObject(value) || value[part] === undefined) continue;
+    if (part === undefined || !isObject(value) || value[part] === undefined || anyway[place]?.includes(value[part]) === true) continue;
     issues.push(refusal([...(sent.get(field)?.path ?? [field]), part], "unsupported_field", instead));
   }
   return { fields, sent, issues, wrapper };
