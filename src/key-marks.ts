@@ -56,9 +56,3 @@ function readMarks(file: string): Marks {
 function writeMarks(file: string, marks: Marks): void {
   writeFileSync(file, `${JSON.stringify(marks)}\n`);
 }
-
-/** Whether the secret key is the one that a data folder was last used with; a folder that says nothing of it knows every key. */
-export function isKnownSecretKey({ dataDir, secrets }: { dataDir: string; secrets: Pick<Secrets, "secretKey"> }): boolean {
-  const known = readMarks(fileIn(dataDir))[secretKeyId];
-  return known === undefined || known === markOf(secrets.secretKey);
-}

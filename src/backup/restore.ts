@@ -12,7 +12,6 @@ import { createSigner } from "../features/audit/sign.ts";
 import { createJournal } from "../features/privacy/journal/journal.ts";
 import { fileError, OperatorError } from "../kernel/operator-errors.ts";
 import { deriveKey } from "../kernel/secrets.ts";
-import { isKnownSecretKey } from "../key-marks.ts";
 import { checkDatabase, earlierLosses } from "./check-database.ts";
 import { isThere, sync, syncTree } from "./disk.ts";
 import { dropEverything } from "./drop.ts";
@@ -134,7 +133,7 @@ async function clear(config: Config, hasOwnDatabase: boolean): Promise<void> {
   if (dialect === "postgres" && hasOwnDatabase) await dropEverything(database.url);
 }
 
-async function place({ from, config, secrets }: RestoreOptions, manifest: Manifest): Promise<void> {
+async function place({ from, config }: RestoreOptions, manifest: Manifest): Promise<void> {
   const { dataDir, database } = config;
   const hashes = new Map(manifest.files.map(({ name, sha256 }) => [name, sha256]));
   const places = placesOf(config, manifest.dialect);
@@ -145,10 +144,6 @@ async function place({ from, config, secrets }: RestoreOptions, manifest: Manife
     if (hash === undefined || (name === checkpointsName && keepsCheckpoints)) await skip(chunks);
     else await placeFile(places[name] ?? join(dataDir, name), chunks, hash);
   }
-  if (!isKnownSecretKey({ dataDir, secrets }))
-    throw new OperatorError(
-      "`SECRET_KEY` is another one than that of the backup, so deletions made after it could not be applied. Put the old one back, and run the command again.",
-    );
   if (manifest.dialect === "postgres") {
     const archive = join(dataDir, databaseNames.postgres);
     await restorePostgres(archive, database.url);

@@ -9,6 +9,7 @@ import { deriveKey } from "../kernel/secrets.ts";
 import { list, wholeNumber } from "./arguments.ts";
 import { print, printError } from "./output.ts";
 import { loadComposition } from "./services.ts";
+import { requireSecretKey } from "../secret-key.ts";
 
 type SetExitCode = (code: number) => void;
 
@@ -100,7 +101,15 @@ export function restoreCommand(): Command {
         onProgress: printError,
         async applyJournal() {
           const { openServices } = await loadComposition();
-          const services = await openServices({ config, secrets });
+          const services = await openServices({
+            config,
+            secrets,
+            // Deletions are found by hashes that are made with this key: with another one none would be applied.
+            async checkInstallation(database) {
+              await requireSecretKey({ database, secretKey: secrets.secretKey });
+              return database.instance.id();
+            },
+          });
           try {
             return await services.privacy.catchUp();
           } finally {

@@ -236,7 +236,7 @@ describe("/setup", () => {
 
   test("says what to back up, and names no place on the machine", async () => {
     const said = await world.slash(owner, "setup backup");
-    expect(said).toContain("DATABASE_URL");
+    expect(said).toContain("provost backup --to");
     expect(said).not.toMatch(/provost-world-|postgresql:\/\//);
   });
 });
