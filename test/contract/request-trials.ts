@@ -174,6 +174,10 @@ async function punishTwice(ground: PeopleGround): Promise<void> {
     await ground.approve("punishment", reference);
   }
 }
+async function listOnce(ground: PeopleGround): Promise<void> {
+  const { reference } = await ground.file("blacklist-user", listed);
+  await ground.approve("blacklist-user", reference);
+}
 const appealed = {
   target: "PUN-REQ-000001",
   grounds: "It was somebody else who used the account.",
@@ -323,6 +327,7 @@ export const trials: Readonly<Record<WorkflowKind, Readonly<Record<string, Trial
     user_id: appeal(p2, { given: { user_id: p1 }, acts: "view" }),
     "answers.*.question": ofAppeal("Where were you?"),
     "answers.*.answer": ofAppeal("At school."),
+    suspend: appeal(true, { given: { target: "BLU-REQ-000001", suspend: false }, before: listOnce }),
   },
 };
 
