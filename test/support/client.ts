@@ -26,7 +26,8 @@ export interface Answer {
  * @param connections how many there are at most
  */
 export function createClient(connections = Infinity) {
-  const agent = new Agent({ keepAlive: true, maxSockets: connections });
+  // An idle connection is given up before the server ends it, which would fail the request that is sent at that moment.
+  const agent = new Agent({ keepAlive: true, maxSockets: connections, timeout: 5000 });
 
   function send(url: string, { method, headers, body }: Asked): Promise<Answered> {
     return new Promise((resolve, reject) => {
