@@ -1,4 +1,3 @@
-import { isIPv6 } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import type { DestinationStream } from "pino";
 import { refuseHalfRestored } from "./backup/marker.ts";
@@ -19,6 +18,7 @@ import { checkInstallation, closeToOthers } from "./installation.ts";
 import { type AroundVerbs, createInteractions } from "./interactions.ts";
 import { createJobs } from "./jobs.ts";
 import { checkKeys } from "./key-marks.ts";
+import { httpAddress } from "./kernel/addresses.ts";
 import { systemClock } from "./kernel/clock.ts";
 import { ProblemError } from "./kernel/errors.ts";
 import { workflowKinds } from "./kernel/vocabulary.ts";
@@ -104,27 +104,27 @@ export async function createApp(options: AppOptions) {
   const networked = await networkWarning(config.database.url);
   if (networked !== undefined) logger.warn(networked);
   const lock = await acquireDataLock(config.dataDir);
-  await refuseHalfRestored(config.dataDir).catch((error: unknown) => {
-    lock.release();
-    throw error;
-  });
   const stopping = new AbortController();
   let { publicUrl } = config.http;
   let server: RunningServer | undefined;
   const opened = { ...options, logger, stopping: stopping.signal, publicUrl: () => publicUrl, watchNesting: validateAnswers };
-  const services = await openServices({
-    ...opened,
-    async checkInstallation(database) {
-      const id = await checkInstallation({ database, config, acceptsOtherDatabase });
-      await requireSecretKey({ database, secretKey: options.secrets.secretKey, acceptsNewKey });
-      checkKeys({ dataDir: config.dataDir, secrets: options.secrets }, logger);
-      return id;
-    },
-    routeRegistry: () => http.registry(),
-  }).catch((error: unknown) => {
-    lock.release();
-    throw error;
-  });
+  const services = await refuseHalfRestored(config.dataDir)
+    .then(() =>
+      openServices({
+        ...opened,
+        async checkInstallation(database) {
+          const id = await checkInstallation({ database, config, acceptsOtherDatabase });
+          await requireSecretKey({ database, secretKey: options.secrets.secretKey, acceptsNewKey });
+          checkKeys({ dataDir: config.dataDir, secrets: options.secrets }, logger);
+          return id;
+        },
+        routeRegistry: () => http.registry(),
+      }),
+    )
+    .catch((error: unknown) => {
+      lock.release();
+      throw error;
+    });
   const close = async (): Promise<void> => {
     await services.close();
     lock.release();
@@ -189,10 +189,7 @@ export async function createApp(options: AppOptions) {
       if (isScheduled) jobs.start();
     },
     /** The address the server listens at. */
-    address(): string {
-      const host = isIPv6(config.http.host) ? `[${config.http.host}]` : config.http.host;
-      return `http://${host}:${(server?.port ?? config.http.port).toString()}`;
-    },
+    address: (): string => httpAddress(config.http.host, server?.port ?? config.http.port),
     /**
      * Stop accepting, finish what runs, leave Discord, close the database.
      * @param drainMs how long new connections are still answered with 503, so that none is cut off without an answer

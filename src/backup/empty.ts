@@ -2,7 +2,8 @@ import { readdir } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
 import type { Config } from "../config/config.ts";
 import { dialectOf, sqliteFile } from "../database/dialect.ts";
-import { placeOf } from "../database/refusals.ts";
+import { databaseRefusal, placeOf } from "../database/refusals.ts";
+import { ifMissing } from "../kernel/files.ts";
 import { OperatorError } from "../kernel/operator-errors.ts";
 import { isThere } from "./disk.ts";
 import { openSource } from "./source.ts";
@@ -37,14 +38,34 @@ const harmless = ["server.lock", "server.pid", "lost+found"];
 
 /** @throws OperatorError when the data folder has files of an installation */
 export async function requireEmptyFolder({ dataDir, erasureJournal }: Pick<Config, "dataDir" | "erasureJournal">): Promise<void> {
-  const names = await readdir(dataDir).catch((error: unknown) => {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
-    throw error;
-  });
+  const names = await readdir(dataDir).catch(ifMissing<string[]>([]));
   const journal = dirname(resolve(erasureJournal)) === resolve(dataDir) ? [basename(erasureJournal)] : [];
   const found = names.find((name) => ![...harmless, ...journal].includes(name));
   if (found === undefined) return;
   throw new OperatorError(
     `\`DATA_DIR\`: ${dataDir} is not empty (${found}). A backup is only put into an empty folder: move this one aside, or name another one.`,
   );
+}
+
+/** What the migrations make; what belongs to extensions stays. */
+const drop = `DO $$
+DECLARE one record;
+BEGIN
+  FOR one IN SELECT format('DROP TABLE IF EXISTS %I.%I CASCADE', schemaname, tablename) AS command FROM pg_tables WHERE schemaname = current_schema()
+  LOOP EXECUTE one.command; END LOOP;
+  FOR one IN SELECT format('DROP ROUTINE IF EXISTS %s CASCADE', p.oid::regprocedure) AS command FROM pg_proc p
+    WHERE p.pronamespace = current_schema()::regnamespace AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.objid = p.oid AND d.deptype = 'e')
+  LOOP EXECUTE one.command; END LOOP;
+END $$`;
+
+/** Empty a PostgreSQL database that a restore has begun to fill. */
+export async function dropEverything(url: string): Promise<void> {
+  const source = await openSource(url);
+  try {
+    await source.query(drop);
+  } catch (error) {
+    throw databaseRefusal(url, error);
+  } finally {
+    await source.close();
+  }
 }

@@ -1,6 +1,6 @@
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import { sync } from "./disk.ts";
+import { ifMissing, syncToDisk } from "../kernel/files.ts";
 
 /**
  * Add to a copy of the journal of deletions what it does not have yet. A line that is being written while this reads is left for the next time; the
@@ -14,17 +14,14 @@ export async function growJournalCopy(copy: string, journals: readonly string[])
   if (kept.size === before && before > 0) return before;
   const partial = `${copy}.partial`;
   await writeFile(partial, [...kept].map((line) => `${line}\n`).join(""), { mode: 0o600 });
-  await sync(partial);
+  await syncToDisk(partial);
   await rename(partial, copy);
-  await sync(dirname(copy));
+  await syncToDisk(dirname(copy));
   return kept.size;
 }
 
 async function linesOf(path: string): Promise<Set<string>> {
-  const text = await readFile(path, "utf8").catch((error: unknown) => {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return "";
-    throw error;
-  });
+  const text = await readFile(path, "utf8").catch(ifMissing(""));
   return new Set(
     text
       .slice(0, text.lastIndexOf("\n") + 1)

@@ -4,6 +4,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import type { Config } from "../config/config.ts";
 import { dialectOf } from "../database/dialect.ts";
 import { ensureFolder } from "../database/folder.ts";
+import { ifMissing } from "../kernel/files.ts";
 import { fileError, OperatorError } from "../kernel/operator-errors.ts";
 import { version } from "../version.ts";
 import { isThere } from "./disk.ts";
@@ -125,17 +126,14 @@ async function readTexts({ dataDir, auditCheckpoints }: Work["config"]): Promise
   ] as const;
   const found: [string, string][] = [];
   for (const [name, path] of paths) {
-    const text = await readFile(path, "utf8").catch((error: unknown) => {
-      if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-      throw error;
-    });
+    const text = await readFile(path, "utf8").catch(ifMissing(undefined));
     // A line that is being written is not signed yet for anybody who reads the copy.
     if (text !== undefined) found.push([name, text.slice(0, text.lastIndexOf("\n") + 1)]);
   }
   return found;
 }
 
-const toldEvery = 500;
+const progressEvery = 500;
 
 interface EvidencePlace {
   url: string;
@@ -161,7 +159,7 @@ async function addEvidence(writer: BackupWriter, files: BackupFile[], snapshot: 
       if (file.sha256 !== sha256) found.changed.push(sha256);
       bytes += file.bytes;
       const isLast = index === snapshot.evidence.length - 1;
-      if (isLast || index % toldEvery === toldEvery - 1)
+      if (isLast || index % progressEvery === progressEvery - 1)
         onProgress(`evidence: ${(index + 1).toString()} of ${snapshot.evidence.length.toString()} files, ${sizeText(bytes)}`);
     }
   } finally {

@@ -1,7 +1,7 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { OperatorError } from "../kernel/operator-errors.ts";
-import { sync } from "./disk.ts";
+import { syncToDisk } from "../kernel/files.ts";
 
 /** Stands in a data folder from before the first byte of a restore until after its last. */
 const markerName = "restoring";
@@ -31,13 +31,13 @@ export async function findMarker(dataDir: string): Promise<Begun | undefined> {
 export async function writeMarker(dataDir: string, begun: Begun): Promise<void> {
   const path = join(dataDir, markerName);
   await writeFile(path, `${JSON.stringify(begun)}\n`, { mode: 0o600 });
-  await sync(path);
-  await sync(dataDir);
+  await syncToDisk(path);
+  await syncToDisk(dataDir);
 }
 
 export async function removeMarker(dataDir: string): Promise<void> {
   await rm(join(dataDir, markerName), { force: true });
-  await sync(dataDir);
+  await syncToDisk(dataDir);
 }
 
 /**

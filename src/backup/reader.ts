@@ -47,7 +47,7 @@ async function* ofArchive(path: string): AsyncGenerator<Entry, void, void> {
   }
 }
 
-/** An archive that ends too early is found out by whoever reads a file of it. */
+/** An archive that ends too early fails where a file of it is read. */
 async function* wordedFailures(path: string, chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, void> {
   try {
     yield* chunks;

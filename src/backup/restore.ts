@@ -8,14 +8,13 @@ import { dialectOf, sqliteFile } from "../database/dialect.ts";
 import { ensureFolder } from "../database/folder.ts";
 import { readMigrations } from "../database/migrate-sqlite.ts";
 import { placeOf } from "../database/refusals.ts";
-import { createSigner } from "../features/audit/sign.ts";
+import { installationSigner } from "../features/audit/sign.ts";
 import { createJournal } from "../features/privacy/journal/journal.ts";
 import { fileError, OperatorError } from "../kernel/operator-errors.ts";
-import { deriveKey } from "../kernel/secrets.ts";
+import { syncToDisk } from "../kernel/files.ts";
 import { checkDatabase, earlierLosses } from "./check-database.ts";
-import { isThere, sync, syncTree } from "./disk.ts";
-import { dropEverything } from "./drop.ts";
-import { requireEmpty, requireEmptyFolder } from "./empty.ts";
+import { isThere, syncTree } from "./disk.ts";
+import { dropEverything, requireEmpty, requireEmptyFolder } from "./empty.ts";
 import { checkpointsName, databaseNames, instanceName, journalName, keyMarksName, type Manifest } from "./manifest.ts";
 import { findMarker, removeMarker, writeMarker, type Begun } from "./marker.ts";
 import { restorePostgres } from "./postgres-tools.ts";
@@ -53,7 +52,7 @@ export interface Restored {
 export async function restoreBackup(options: RestoreOptions): Promise<Restored> {
   const { from, config, secrets, onProgress = () => undefined } = options;
   const { dataDir, database } = config;
-  const keys = [createSigner(deriveKey(secrets.secretKey, "audit-checkpoints"))];
+  const keys = [installationSigner(secrets.secretKey)];
   const begun = await findMarker(dataDir);
   const goesOn = begun?.database === placeOf(database.url);
   if (begun === undefined) await requireEmptyFolder(config);
@@ -73,7 +72,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<Restored> 
     const journalLines = await gatherJournal(options);
     onProgress("applying the deletions made after the backup");
     const deletions = await options.applyJournal();
-    if (manifest.dialect === "sqlite") await sync(sqliteFile(database.url));
+    if (manifest.dialect === "sqlite") await syncToDisk(sqliteFile(database.url));
     await removeMarker(dataDir);
     return { manifest, deletions, journalLines, losses: earlierLosses(manifest) };
   } catch (error) {
@@ -151,7 +150,7 @@ async function place({ from, config }: RestoreOptions, manifest: Manifest): Prom
   }
   await ensureFolder(join(dataDir, "evidence"));
   await syncTree(join(dataDir, "evidence"));
-  await sync(dataDir);
+  await syncToDisk(dataDir);
 }
 
 async function skip(chunks: AsyncIterable<Buffer>): Promise<void> {
@@ -167,9 +166,9 @@ async function placeFile(path: string, chunks: AsyncIterable<Buffer>, hash: stri
   await rm(partial, { force: true });
   const { sha256 } = await writeFrom(chunks, partial);
   if (sha256 !== hash) throw new OperatorError(`The backup changed while it was read (${path}). Run the command again.`);
-  await sync(partial);
+  await syncToDisk(partial);
   await rename(partial, path);
-  await sync(folder);
+  await syncToDisk(folder);
 }
 
 /** Bring together the journals that can be found, as the server reads it. @returns how many lines it has then */

@@ -1,5 +1,6 @@
 import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { ifMissing } from "../kernel/files.ts";
 import { remove } from "./disk.ts";
 
 /** A backup gets its name when it is whole; until then it is called otherwise. */
@@ -20,10 +21,7 @@ export interface Shelved {
 
 /** The whole backups of a folder, the newest first; none when there is no folder. */
 export async function shelved(folder: string): Promise<Shelved[]> {
-  const names = await readdir(folder).catch((error: unknown) => {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
-    throw error;
-  });
+  const names = await readdir(folder).catch(ifMissing<string[]>([]));
   const found = names.flatMap((name) => {
     const [, year, month, day, hour, minute, second] = form.exec(name) ?? [];
     if (year === undefined) return [];

@@ -1,7 +1,7 @@
 import { rm } from "node:fs/promises";
 import { dialectOf, sqliteFile } from "../database/dialect.ts";
 import { databaseRefusal } from "../database/refusals.ts";
-import { sync } from "./disk.ts";
+import { syncToDisk } from "../kernel/files.ts";
 import type { Manifest } from "./manifest.ts";
 import { requireTool, runTool } from "./postgres-tools.ts";
 import { evidenceNamed, factsOf, openSource, readSqlite } from "./source.ts";
@@ -39,7 +39,7 @@ async function copySqlite(from: string, file: string): Promise<Snapshot> {
   } finally {
     db.close();
   }
-  await sync(file);
+  await syncToDisk(file);
   const copy = await openSource(`file:${file}`);
   try {
     return { ...(await factsOf(copy)), evidence: await evidenceNamed(copy) };

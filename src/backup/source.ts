@@ -8,7 +8,7 @@ import type { Manifest } from "./manifest.ts";
 
 type Row = Readonly<Record<string, string | number | null>>;
 
-/** A database that is only read, by plain SQL that both dialects understand. */
+/** A database behind plain SQL that both dialects understand; one of SQLite is only read. */
 export interface Source {
   dialect: Dialect;
   query(sql: string, values?: readonly string[]): Promise<Row[]>;

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,6 +6,7 @@ import type { PublicKey } from "../features/audit/sign.ts";
 import { requireEmpty } from "./empty.ts";
 import { restorePostgres, runTool } from "./postgres-tools.ts";
 import { checkDatabase } from "./check-database.ts";
+import { measure } from "./disk.ts";
 import { checkpointsName, databaseNames, evidenceHash, Manifest, manifestName, type BackupFile } from "./manifest.ts";
 import { entriesOf, type Entry } from "./reader.ts";
 import { writeFrom } from "./writer.ts";
@@ -59,7 +59,7 @@ async function readAll(path: string, folder: string): Promise<{ manifest: Manife
     if (name === manifestName) manifest = await readManifest(path, chunks);
     else if (name === checkpointsName || Object.values<string>(databaseNames).includes(name))
       found.push({ name, ...(await writeFrom(chunks, join(folder, name))) });
-    else found.push({ name, ...(await hashOf(chunks)) });
+    else found.push({ name, ...(await measure(chunks)) });
   }
   if (manifest === undefined) throw new OperatorError(`${path} has no manifest, so it is no whole backup. Take another one.`);
   return { manifest, found };
@@ -82,16 +82,6 @@ async function readManifest(path: string, chunks: Entry["chunks"]): Promise<Mani
       },
     );
   }
-}
-
-async function hashOf(chunks: Entry["chunks"]): Promise<{ bytes: number; sha256: string }> {
-  const sha256 = createHash("sha256");
-  let bytes = 0;
-  for await (const chunk of chunks) {
-    sha256.update(chunk);
-    bytes += chunk.length;
-  }
-  return { bytes, sha256: sha256.digest("hex") };
 }
 
 /** What was found against what the manifest says. */

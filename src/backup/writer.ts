@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { createWriteStream } from "node:fs";
 import { mkdir, open, rename, rm } from "node:fs/promises";
@@ -8,7 +7,8 @@ import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
 import { pack, type Pack } from "tar-stream";
 import { ensureFolder } from "../database/folder.ts";
-import { isThere, sync, syncTree } from "./disk.ts";
+import { syncToDisk } from "../kernel/files.ts";
+import { isThere, measure, syncTree } from "./disk.ts";
 import type { BackupFile } from "./manifest.ts";
 
 /** Files that become a backup, one after the other. */
@@ -57,7 +57,7 @@ async function withContent<T>(from: Given, use: (content: Content) => Promise<T>
 function archiveWriter(target: string, temporary: string): BackupWriter {
   const tar = pack();
   const written = pipeline(tar, createGzip({ level }), createWriteStream(temporary, { flags: "wx", mode: modes.file }));
-  // Whoever adds the next file hears of a failure; until then nobody listens.
+  // The next file that is added fails with it; until then nothing listens.
   written.catch(() => undefined);
 
   return {
@@ -69,7 +69,7 @@ function archiveWriter(target: string, temporary: string): BackupWriter {
     async finish() {
       tar.finalize();
       await written;
-      await sync(temporary);
+      await syncToDisk(temporary);
       await take(temporary, target);
     },
     async discard() {
@@ -80,24 +80,22 @@ function archiveWriter(target: string, temporary: string): BackupWriter {
   };
 }
 
-/** Rejects when the archive cannot be written, and never settles otherwise. */
+/** Rejects when the archive cannot be written, and stays pending otherwise. */
 async function failure(written: Promise<void>): Promise<never> {
   await written;
   throw new Error("the archive was ended before its last file");
 }
 
 async function fill(tar: Pack, name: string, { bytes, chunks }: Content): Promise<string> {
-  const sha256 = createHash("sha256");
-  let told: (error?: Error | null) => void = () => undefined;
-  const done = new Promise<void>((resolve, reject) => (told = (error) => (error ? reject(error) : resolve())));
-  const entry = tar.entry({ name, size: bytes, mode: modes.file, mtime: new Date() }, (error) => told(error));
-  for await (const chunk of chunks) {
-    sha256.update(chunk);
+  let end: (error?: Error | null) => void = () => undefined;
+  const done = new Promise<void>((resolve, reject) => (end = (error) => (error ? reject(error) : resolve())));
+  const entry = tar.entry({ name, size: bytes, mode: modes.file, mtime: new Date() }, (error) => end(error));
+  const { sha256 } = await measure(chunks, async (chunk) => {
     if (!entry.write(chunk)) await once(entry, "drain");
-  }
+  });
   entry.end();
   await done;
-  return sha256.digest("hex");
+  return sha256;
 }
 
 function folderWriter(target: string, temporary: string): BackupWriter {
@@ -119,24 +117,17 @@ function folderWriter(target: string, temporary: string): BackupWriter {
 
 /** Write a new file, readable by this account alone. */
 export async function writeFrom(chunks: AsyncIterable<Buffer>, path: string): Promise<{ bytes: number; sha256: string }> {
-  const sha256 = createHash("sha256");
-  let bytes = 0;
   const file = await open(path, "wx", modes.file);
   try {
-    for await (const chunk of chunks) {
-      sha256.update(chunk);
-      bytes += chunk.length;
-      await file.writeFile(chunk);
-    }
+    return await measure(chunks, (chunk) => file.writeFile(chunk));
   } finally {
     await file.close();
   }
-  return { bytes, sha256: sha256.digest("hex") };
 }
 
 async function take(temporary: string, target: string): Promise<void> {
   // A name that somebody else has given meanwhile is theirs.
   if (await isThere(target)) throw Object.assign(new Error("exists already"), { code: "EEXIST", path: target, syscall: "rename" });
   await rename(temporary, target);
-  await sync(dirname(target));
+  await syncToDisk(dirname(target));
 }

@@ -2,11 +2,10 @@ import { access } from "node:fs/promises";
 import { resolve } from "node:path";
 import { Command } from "commander";
 import { loadConfigOrExit, readProcessConfig } from "../config/config.ts";
-import { createSigner, readPublicKey, type PublicKey } from "../features/audit/sign.ts";
+import { installationSigner, readPublicKey, type PublicKey } from "../features/audit/sign.ts";
 import type { AuditVerification } from "../features/audit/audit.schema.ts";
 import { verifyOutside } from "../features/audit/outside.ts";
 import { operatorText } from "../kernel/operator-errors.ts";
-import { deriveKey } from "../kernel/secrets.ts";
 import { list, wholeNumber } from "./arguments.ts";
 import { print, printError } from "./output.ts";
 
@@ -66,7 +65,7 @@ async function verify(options: VerifyOptions, place: Place): Promise<AuditVerifi
   // One that is not there yet is an installation without signed positions; one that was named is a slip.
   if (options.checkpoints !== undefined) await access(options.checkpoints);
   const checkpoints = options.checkpoints ?? place?.config.auditCheckpoints;
-  const own: PublicKey[] = place === undefined ? [] : [createSigner(deriveKey(place.secrets.secretKey, "audit-checkpoints"))];
+  const own: PublicKey[] = place === undefined ? [] : [installationSigner(place.secrets.secretKey)];
   let next = progressEvery;
   const answer = await verifyOutside({
     from: file === undefined ? { database: addressOf(database ?? place?.config.database.url ?? "") } : { file },

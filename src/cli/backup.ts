@@ -4,12 +4,10 @@ import { earlierLosses } from "../backup/check-database.ts";
 import { sizeText, type Manifest } from "../backup/manifest.ts";
 import type { Restored } from "../backup/restore.ts";
 import { loadConfigOrExit, readProcessConfig } from "../config/config.ts";
-import { createSigner, readPublicKey } from "../features/audit/sign.ts";
-import { deriveKey } from "../kernel/secrets.ts";
+import { installationSigner, readPublicKey } from "../features/audit/sign.ts";
 import { list, wholeNumber } from "./arguments.ts";
 import { print, printError } from "./output.ts";
-import { loadComposition } from "./services.ts";
-import { requireSecretKey } from "../secret-key.ts";
+import { openInstallation } from "./services.ts";
 
 type SetExitCode = (code: number) => void;
 
@@ -63,7 +61,7 @@ function verifyCommand(setExitCode: SetExitCode): Command {
     .option("--json", "print the answer as JSON")
     .action(async (path: string, { databaseUrl, publicKey = [], json }: VerifyCommandOptions) => {
       const reading = readProcessConfig();
-      const own = reading.ok ? [createSigner(deriveKey(reading.secrets.secretKey, "audit-checkpoints"))] : [];
+      const own = reading.ok ? [installationSigner(reading.secrets.secretKey)] : [];
       const { verifyBackup } = await import("../backup/verify.ts");
       const { manifest, problems } = await verifyBackup(path, {
         keys: [...own, ...publicKey.map(readPublicKey)],
@@ -100,16 +98,8 @@ export function restoreCommand(): Command {
         journals: journal,
         onProgress: printError,
         async applyJournal() {
-          const { openServices } = await loadComposition();
-          const services = await openServices({
-            config,
-            secrets,
-            // Deletions are found by hashes that are made with this key: with another one none would be applied.
-            async checkInstallation(database) {
-              await requireSecretKey({ database, secretKey: secrets.secretKey });
-              return database.instance.id();
-            },
-          });
+          // Deletions are found by hashes that are made with this key: with another one none would be applied.
+          const services = await openInstallation({ config, secrets });
           try {
             return await services.privacy.catchUp();
           } finally {

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { chmod, readFile, writeFile } from "node:fs/promises";
 import { Command } from "commander";
 import { loadConfigOrExit } from "../config/config.ts";
+import { ifMissing } from "../kernel/files.ts";
 import { forgetFormerKeys } from "../key-marks.ts";
 import { print, printError } from "./output.ts";
 import { withServices } from "./services.ts";
@@ -53,10 +54,7 @@ const linesOf = (values: Readonly<Record<string, string>>): string =>
 
 /** @throws Error when the file has one of them already: with another key, what is stored could not be read any more */
 async function writeInto(path: string, fresh: Readonly<Record<string, string>>): Promise<void> {
-  const text = await readFile(path, "utf8").catch((error: unknown) => {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return "";
-    throw error;
-  });
+  const text = await readFile(path, "utf8").catch(ifMissing(""));
   const isTaken = (name: string): boolean =>
     new RegExp(`^[ \\t]*(export[ \\t]+)?${name}(_FILE)?[ \\t]*=[ \\t]*(?!changeme[ \\t]*\\r?$)[^\\s#]`, "m").test(text);
   const taken = Object.keys(fresh).filter(isTaken);

@@ -49,12 +49,10 @@ export async function loadComposition(): Promise<Composition> {
   return await import("../app.ts");
 }
 
-/** Run `work` with the services of this installation and close them, whatever happens. */
-export async function withServices<T>(work: (services: Services, call: Call) => Promise<T>): Promise<T> {
-  const { config, secrets } = loadConfigOrExit();
-  await refuseHalfRestored(config.dataDir);
+/** The services of an installation, once `SECRET_KEY` is known to be the one of its database. @throws DatabaseError other_secret_key */
+export async function openInstallation({ config, secrets }: { config: Config; secrets: Secrets }): Promise<Services> {
   const { openServices } = await loadComposition();
-  const services = await openServices({
+  return openServices({
     config,
     secrets,
     async checkInstallation(database) {
@@ -62,6 +60,13 @@ export async function withServices<T>(work: (services: Services, call: Call) => 
       return database.instance.id();
     },
   });
+}
+
+/** Run `work` with the services of this installation and close them, whatever happens. */
+export async function withServices<T>(work: (services: Services, call: Call) => Promise<T>): Promise<T> {
+  const { config, secrets } = loadConfigOrExit();
+  await refuseHalfRestored(config.dataDir);
+  const services = await openInstallation({ config, secrets });
   try {
     return await work(services, systemCall("cli", uuid7()));
   } catch (error) {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** How much room the data folder needs: below the first it is told of, below the second writes are about to fail. */
+/** How much room the data folder needs: below the first there is a warning, below the second writes are about to fail. */
 const [lowBytes, leastBytes] = [1_073_741_824, 104_857_600];
 
 const Check = z.object({ status: z.enum(["pass", "warn", "fail"]), reason: z.string().optional() });

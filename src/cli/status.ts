@@ -1,6 +1,7 @@
 import { readFile, statfs } from "node:fs/promises";
 import { Command } from "commander";
 import { loadConfigOrExit, type Config } from "../config/config.ts";
+import { httpAddress } from "../kernel/addresses.ts";
 import { fileError, OperatorError, systemReason } from "../kernel/operator-errors.ts";
 import { version } from "../version.ts";
 import { print, table } from "./output.ts";
@@ -42,8 +43,7 @@ export function statusCommand(setExitCode: (code: number) => void): Command {
 
 /** The server may listen at every address of the machine, which is none that can be asked. */
 function addressOf({ host, port }: Config["http"]): string {
-  const asked = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
-  return `http://${asked.includes(":") ? `[${asked}]` : asked}:${port.toString()}`;
+  return httpAddress(host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host, port);
 }
 
 async function readHealth(address: string, keyFile: string | undefined): Promise<Health> {

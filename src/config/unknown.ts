@@ -6,7 +6,7 @@ const known = [...variableNames, ...fileVariables.map((name) => `${name}_FILE`)]
 
 /**
  * Names of the environment that look like a setting and are none: what they are to set keeps its default. An environment has names of many
- * programs, so only those that are hardly anybody else's are told.
+ * programs, so only those that hardly another one has are named.
  * @returns one line each, without a value
  */
 export function unknownVariables(env: Variables): string[] {

@@ -1,5 +1,6 @@
 import { open } from "node:fs/promises";
 import { dirname } from "node:path";
+import { ifMissing } from "../kernel/files.ts";
 
 /**
  * Flush a file to the disk, beside the event loop. Those who ask while it is being flushed share the next time.
@@ -32,10 +33,7 @@ export function createFlush(file: string): () => Promise<void> {
 
 /** A log that is gone was folded into the database, which is flushed then. */
 async function synced(path: string): Promise<void> {
-  const handle = await open(path, "r").catch((error: unknown) => {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
-  });
+  const handle = await open(path, "r").catch(ifMissing(undefined));
   if (handle === undefined) return;
   try {
     await handle.datasync();

@@ -1,4 +1,4 @@
-import { BlockList, isIP } from "node:net";
+import { BlockList, isIP, isIPv6 } from "node:net";
 
 /** Whether a text is an IP address or a network such as `203.0.113.0/24`. */
 export function isAddressRange(text: string): boolean {
@@ -77,4 +77,9 @@ export function addressIn(hop: string): string | undefined {
   const [, bracketed, beforePort] = withPort.exec(hop) ?? [];
   const address = plainAddress(bracketed ?? beforePort ?? hop);
   return isIP(address) === 0 ? undefined : address;
+}
+
+/** The address of an HTTP server, such as `http://[::1]:8080`. */
+export function httpAddress(host: string, port: number): string {
+  return `http://${isIPv6(host) ? `[${host}]` : host}:${port.toString()}`;
 }

@@ -8,7 +8,7 @@ interface ClockCheckOptions {
 
 /** An answer takes a few seconds at most, and its time has no parts of a second. */
 const allowedMs = 60_000;
-/** How often it is looked at, and told of. */
+/** How often the clocks are compared at most, and a warning is logged. */
 const everyMs = 3_600_000;
 
 /** Warns when the clock of this machine is far from Discord's, whose answers say what time it is there. */

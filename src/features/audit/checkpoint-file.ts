@@ -1,6 +1,7 @@
 import { open, type FileHandle } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { ensureFolder } from "../../database/folder.ts";
+import { ifMissing } from "../../kernel/files.ts";
 import { CheckpointLine } from "./sign.ts";
 
 /** One line of the file: what it says, or that it cannot be read. A last line without an end was cut off while it was written. */
@@ -61,13 +62,8 @@ async function endsOpen(file: FileHandle): Promise<boolean> {
   return buffer[0] !== newline;
 }
 
-async function openThere(path: string): Promise<FileHandle | undefined> {
-  try {
-    return await open(path, "r");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
-  }
+function openThere(path: string): Promise<FileHandle | undefined> {
+  return open(path, "r").catch(ifMissing(undefined));
 }
 
 function lineOf(text: string): ReadLine {

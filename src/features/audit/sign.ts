@@ -1,5 +1,6 @@
 import { createHash, createPrivateKey, createPublicKey, sign, verify, type KeyObject } from "node:crypto";
 import { z } from "zod";
+import { deriveKey } from "../../kernel/secrets.ts";
 import { canonicalJson } from "./chain.ts";
 
 /** A signed statement that the chain of an installation had this hash at this position. */
@@ -40,6 +41,11 @@ export function createSigner(seed: Buffer) {
       return { ...line, sig: sign(null, bytesOf(line), key).toString("base64url") };
     },
   };
+}
+
+/** The signer of the installation that has this `SECRET_KEY`. */
+export function installationSigner(secretKey: Buffer): CheckpointSigner {
+  return createSigner(deriveKey(secretKey, "audit-checkpoints"));
 }
 
 /** @param publicKey 32 bytes as base64url. @throws Error in plain words when it is none */

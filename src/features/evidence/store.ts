@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { type Readable, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { ProblemError } from "../../kernel/errors.ts";
-import { fileProblem } from "../../kernel/files.ts";
+import { fileProblem, syncToDisk } from "../../kernel/files.ts";
 import { fileError } from "../../kernel/operator-errors.ts";
 
 /** A file that is not kept yet. */
@@ -137,9 +137,9 @@ export function createEvidenceStore(folder: string) {
           return await rm(path, { force: true });
         }
         await mkdir(dirname(place), { mode: 0o700 }).catch(unlessThere);
-        await synced(path);
+        await syncToDisk(path);
         await rename(path, place);
-        await synced(dirname(place));
+        await syncToDisk(dirname(place));
       } catch (error) {
         throw fileProblem(error);
       }
@@ -172,15 +172,6 @@ export function createEvidenceStore(folder: string) {
 
 function unlessThere(error: unknown): void {
   if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-}
-
-async function synced(path: string): Promise<void> {
-  const file = await open(path, "r");
-  try {
-    await file.sync();
-  } finally {
-    await file.close();
-  }
 }
 
 /** The last piece is held back until the hash is known, so that nobody takes changed bytes for whole ones. */

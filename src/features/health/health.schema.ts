@@ -52,7 +52,7 @@ export type HealthView = z.infer<typeof HealthView>;
 export const ProbeView = z.object({ success: z.boolean(), status: z.enum(["ok", "error"]) }).meta({ id: "Probe" });
 export type ProbeView = z.infer<typeof ProbeView>;
 
-/** Requests are served without Discord, too; yet whoever looks here first should see that the bot is not connected. */
+/** Requests are served without Discord, too; yet an operator who looks here first should see that the bot is not connected. */
 export const ReadinessView = ProbeView.extend({
   discord_gateway: CheckStatus.meta({
     description: "`fail` where Discord refuses the token, or cannot be reached; requests are served all the same",

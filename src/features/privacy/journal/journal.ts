@@ -2,6 +2,7 @@ import { mkdir, open, readFile, truncate, type FileHandle } from "node:fs/promis
 import { dirname, resolve } from "node:path";
 import { z } from "zod";
 import type { Erasure } from "../../../generated/sqlite/client.ts";
+import { syncToDisk } from "../../../kernel/files.ts";
 import { OperatorError, systemReason } from "../../../kernel/operator-errors.ts";
 
 /**
@@ -40,7 +41,7 @@ export function createJournal(path: string) {
     } finally {
       await file.close();
     }
-    if (size === 0) await syncFolder(dirname(resolve(path)));
+    if (size === 0) await syncToDisk(dirname(resolve(path)));
   }
 
   return {
@@ -80,16 +81,6 @@ async function contentOf(path: string): Promise<Buffer> {
     throw new OperatorError(`The journal of deletions cannot be read (ERASURE_JOURNAL): ${path} (${systemReason(error)}).`, {
       cause: error,
     });
-  }
-}
-
-/** A new file is there after a power loss only if its folder is on the disk, too. */
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, "r");
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
   }
 }
 
