@@ -1,7 +1,7 @@
-import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { build, type Metafile } from "esbuild";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { build, type Metafile, type Plugin } from "esbuild";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -20,6 +20,7 @@ const external = ["better-sqlite3", "bufferutil", "pg-native", "utf-8-validate",
  */
 export async function bundle(folder: string, sources: readonly string[]): Promise<Metafile> {
   rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
   const { metafile } = await build({
     absWorkingDir: root,
     entryPoints: [...sources],
@@ -31,6 +32,7 @@ export async function bundle(folder: string, sources: readonly string[]): Promis
     platform: "node",
     target: "node20.19",
     external,
+    plugins: [compilersAsFiles(folder)],
     // discord.js finds the limits of its caches by the names of its classes.
     keepNames: true,
     minifySyntax: true,
@@ -45,6 +47,26 @@ export async function bundle(folder: string, sources: readonly string[]): Promis
   });
   writeFileSync(join(folder, "THIRD-PARTY.txt"), licencesOf(metafile));
   return metafile;
+}
+
+/**
+ * Prisma's query compilers are modules that hold WebAssembly as base64, 2.2 MB of text that V8 keeps as the source and as the value. Here the
+ * bytes are a file beside them: `Buffer.from(wasm, "base64")`, which the generated client calls, takes bytes as they are.
+ */
+function compilersAsFiles(folder: string): Plugin {
+  return {
+    name: "compilers-as-files",
+    setup({ onLoad }) {
+      onLoad({ filter: /\.wasm-base64\.mjs$/ }, async ({ path }) => {
+        const { wasm } = (await import(pathToFileURL(path).href)) as { wasm: string };
+        const name = basename(path, "-base64.mjs");
+        writeFileSync(join(folder, name), Buffer.from(wasm, "base64"));
+        return {
+          contents: `import { readFileSync } from "node:fs"; export const wasm = readFileSync(new URL(${JSON.stringify(name)}, import.meta.url));`,
+        };
+      });
+    },
+  };
 }
 
 /** Every package of which something is in the files, with its licence: who passes the files on has to pass that on, too. */

@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { cp, mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
 import { readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, describe, expect, onTestFinished, test } from "vitest";
@@ -95,6 +95,14 @@ test("the build serves beside the SQLite addon alone, and says whose code is in 
   for (const name of ["@prisma/client", "discord.js", "hono", "pg", "zod"]) expect(notice).toMatch(new RegExp(`^${name} \\d\\S+ \\(`, "m"));
   expect(notice).toContain("Permission is hereby granted");
   expect(notice).not.toMatch(/undefined|^(better-sqlite3|vitest|esbuild) /m);
+});
+
+test("no built file has a character beyond Latin-1, as V8 keeps a source with one in two bytes a character", async () => {
+  const { tree, outputs } = await build();
+  const scripts = Object.keys(outputs).filter((name) => name.endsWith(".js"));
+  const texts = await Promise.all(scripts.map((name) => readFile(join(tree, "dist", basename(name)), "utf8")));
+  expect(texts.flatMap((text) => /.{0,40}[\u0100-\uFFFF].{0,40}/.exec(text)?.[0] ?? [])).toEqual([]);
+  expect(scripts.length).toBeGreaterThan(10);
 });
 
 test("a stack of the build is put into places of the sources", async () => {

@@ -145,9 +145,6 @@ function cutLines(lines: readonly string[]): string {
 function table(views: readonly unknown[]): string {
   const rows = views.map((view) => view as Record<string, unknown>);
   const columns = [...new Set(rows.flatMap((view) => Object.keys(view)))];
-  const cell = (value: unknown): string => {
-    const text = typeof value === "object" && value !== null ? JSON.stringify(value) : String(value ?? "");
-    return /^[=+\-@\t\r＝＋－＠]/.test(text) ? `'${text}` : text;
-  };
-  return stringify([columns, ...rows.map((view) => columns.map((column) => cell(view[column])))]);
+  const cell = (value: unknown): string => (typeof value === "object" && value !== null ? JSON.stringify(value) : String(value ?? ""));
+  return stringify([columns, ...rows.map((view) => columns.map((column) => cell(view[column])))], { escape_formulas: true });
 }

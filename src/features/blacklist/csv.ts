@@ -33,7 +33,7 @@ export const columns = {
 
 const nothing = "none";
 /** How a cell begins that a spreadsheet takes for a formula. */
-const formula = /^'*[=+\-@\t\r＝＋－＠]/;
+const formula = /^'*[=+\-@\t\r\uFF1D\uFF0B\uFF0D\uFF20]/;
 
 /** Lines of one record whose cells hold line ends. */
 const linesAtOnce = 200;

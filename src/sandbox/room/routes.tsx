@@ -66,7 +66,7 @@ async function answer(c: Context, work: () => object | Promise<object>): Promise
 }
 
 function sentence(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?…]$/.test(text) ? "" : ".");
+  return text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?\u2026]$/.test(text) ? "" : ".");
 }
 
 async function readAct(state: RoomState, c: Context): Promise<Act> {
