@@ -7,7 +7,9 @@ import { defaultRateLimits } from "./config/values.ts";
 import { configWarnings } from "./config/warnings.ts";
 import type { CoreOptions } from "./core.ts";
 import { acquireDataLock } from "./database/data-lock.ts";
+import type { DatabaseError } from "./database/errors.ts";
 import { networkWarning } from "./database/network-file-system.ts";
+import { acquireServerLock } from "./database/server-lock.ts";
 import { createSettingsCheck } from "./discord/guild/settings-check.ts";
 import { commandTable, features, openServices, routesOf, routeTable } from "./features.ts";
 import { knownPermissions } from "./kernel/permissions.ts";
@@ -83,6 +85,8 @@ interface AppOptions extends Omit<CoreOptions, "logger" | "checkInstallation" | 
   acceptsNewKey?: boolean;
   /** Where log lines go. */
   logTo: DestinationStream;
+  /** Another server has taken the database, and this one has to stop. */
+  onLost?: (error: DatabaseError) => void;
 }
 
 export type App = Awaited<ReturnType<typeof createApp>>;
@@ -97,37 +101,42 @@ export async function createApp(options: AppOptions) {
     acceptsOtherDatabase = false,
     acceptsNewKey = false,
     logTo,
+    onLost = () => {},
   } = options;
   const logger = createLogger(config.logLevel, logTo);
   for (const text of configWarnings(config)) logger.warn(text);
   await closeToOthers(config, logger);
   const networked = await networkWarning(config.database.url);
   if (networked !== undefined) logger.warn(networked);
-  const lock = await acquireDataLock(config.dataDir);
+  const locks: { release(): unknown }[] = [await acquireDataLock(config.dataDir)];
+  const unlock = async (): Promise<void> => {
+    for (const lock of locks.toReversed()) await lock.release();
+  };
   const stopping = new AbortController();
   let { publicUrl } = config.http;
   let server: RunningServer | undefined;
   const opened = { ...options, logger, stopping: stopping.signal, publicUrl: () => publicUrl, watchNesting: validateAnswers };
-  const services = await refuseHalfRestored(config.dataDir)
-    .then(() =>
-      openServices({
-        ...opened,
-        async checkInstallation(database) {
-          const id = await checkInstallation({ database, config, acceptsOtherDatabase });
-          await requireSecretKey({ database, secretKey: options.secrets.secretKey, acceptsNewKey });
-          checkKeys({ dataDir: config.dataDir, secrets: options.secrets }, logger);
-          return id;
-        },
-        routeRegistry: () => http.registry(),
-      }),
-    )
-    .catch((error: unknown) => {
-      lock.release();
-      throw error;
+  const open = async () => {
+    await refuseHalfRestored(config.dataDir);
+    locks.push(await acquireServerLock({ url: config.database.url, dataDir: config.dataDir, logger, onLost }));
+    return openServices({
+      ...opened,
+      async checkInstallation(database) {
+        const id = await checkInstallation({ database, config, acceptsOtherDatabase });
+        await requireSecretKey({ database, secretKey: options.secrets.secretKey, acceptsNewKey });
+        checkKeys({ dataDir: config.dataDir, secrets: options.secrets }, logger);
+        return id;
+      },
+      routeRegistry: () => http.registry(),
     });
+  };
+  const services = await open().catch(async (error: unknown) => {
+    await unlock();
+    throw error;
+  });
   const close = async (): Promise<void> => {
     await services.close();
-    lock.release();
+    await unlock();
   };
   await features.load(services).catch(async (error: unknown) => {
     await close();

@@ -1,4 +1,4 @@
-import { createApp } from "./app.ts";
+import { type App, createApp } from "./app.ts";
 import { loadConfigOrExit } from "./config/config.ts";
 import { boundHeap } from "./heap.ts";
 import { acceptFlag } from "./installation.ts";
@@ -36,16 +36,24 @@ export async function serve(argv: readonly string[]): Promise<void> {
   });
 
   try {
-    const app = await createApp({ ...ground, ...accepted, logTo });
+    let app: App | undefined;
     let isStopping = false;
-    const stop = (signal: string): void => {
-      if (isStopping) process.exit(1);
+    const stopWith = (code: number, reason?: string): void => {
+      if (isStopping || app === undefined) return leave(1, reason);
       isStopping = true;
-      logger.info({ signal }, "stopping");
       app.stop(200).then(
-        () => leave(0),
+        () => leave(code, reason),
         (error: unknown) => leave(1, operatorText(error) ?? explain(error)),
       );
+    };
+    const onLost = ({ message }: Error): void => {
+      logger.fatal({ reason: message }, "another server has the database");
+      stopWith(1, message);
+    };
+    app = await createApp({ ...ground, ...accepted, logTo, onLost });
+    const stop = (signal: string): void => {
+      logger.info({ signal }, "stopping");
+      stopWith(0);
     };
     process.on("SIGTERM", stop);
     process.on("SIGINT", stop);
@@ -54,7 +62,8 @@ export async function serve(argv: readonly string[]): Promise<void> {
     boundHeap();
     // Nothing else is answered while it is made, for some hundred milliseconds: neither while the first clients of a new process wait, nor when
     // somebody asks for it.
-    setTimeout(() => app.http.document(), documentMs).unref();
+    const { http } = app;
+    setTimeout(() => http.document(), documentMs).unref();
   } catch (error) {
     const reason = operatorText(error);
     // The stack shows where the program is at fault; a mistake of the operator has none to show.

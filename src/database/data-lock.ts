@@ -27,20 +27,25 @@ export async function acquireDataLock(folder: string): Promise<DataLock> {
 
 async function acquire(folder: string): Promise<DataLock> {
   await ensureFolder(resolve(folder));
-  const pidFile = join(folder, "server.pid");
-  const holder = keepAlive(new BetterSqlite3(join(folder, "server.lock"), { timeout: 0 }));
+  const taken = lockFile(join(folder, "server.lock"), join(folder, "server.pid"));
+  if ("release" in taken) return taken;
+  throw new DatabaseError("data_locked", `\`DATA_DIR\`: ${folder} is in use by ${taken.holder}, or give this one a folder of its own.`);
+}
+
+/**
+ * Hold a lock of the operating system that ends with the process.
+ * @param pidFile says which process holds it
+ * @returns the lock, or who has it and how to stop that
+ * @throws Error of SQLite or the file system when there can be no such file
+ */
+export function lockFile(file: string, pidFile: string): DataLock | { holder: string } {
+  const held = keepAlive(new BetterSqlite3(file, { timeout: 0 }));
   try {
-    holder.exec("BEGIN EXCLUSIVE");
+    held.exec("BEGIN EXCLUSIVE");
   } catch (cause) {
-    holder.close();
+    held.close();
     if ((cause as { code?: string }).code !== "SQLITE_BUSY") throw cause;
-    throw new DatabaseError(
-      "data_locked",
-      `\`DATA_DIR\`: ${folder} is in use by ${nameHolder(pidFile)}, or give this one a folder of its own.`,
-      {
-        cause,
-      },
-    );
+    return { holder: nameHolder(pidFile) };
   }
   writeFileSync(pidFile, `${process.pid.toString()}\n`);
   let isHeld = true;
@@ -49,7 +54,7 @@ async function acquire(folder: string): Promise<DataLock> {
       if (!isHeld) return;
       isHeld = false;
       rmSync(pidFile, { force: true });
-      holder.close();
+      held.close();
     },
   };
 }

@@ -11,6 +11,7 @@ export type DatabaseErrorReason =
   | "corrupt"
   | "no_wal"
   | "data_locked"
+  | "database_served"
   | "other_secret_key";
 
 /** A database that this build refuses to open; nothing in it has been changed. */
