@@ -109,7 +109,7 @@ async function lockPostgres({ url, logger, onLost, beatMs = 5000, patienceMs = 3
     while (!isReleased)
       try {
         const taken = await take(patienceMs);
-        if (isReleased) return void (await taken.end());
+        if (isReleased) return await taken.end();
         client = taken;
         return logger.warn("the connection that keeps a second server away from the database was lost, and is back");
       } catch (error) {
@@ -146,10 +146,10 @@ async function holderOf(client: pg.Client): Promise<Holder | undefined> {
 
 function served(url: string, holder: Holder | undefined): DatabaseError {
   const [, pid, host = holder?.address ?? "another machine"] = /^provost (\d+) \w+ (.+)$/.exec(holder?.name ?? "") ?? [];
-  const since = holder?.since == null ? "" : ` since ${holder.since.toISOString()}`;
+  const since = holder?.since?.toISOString();
   const who = pid === undefined ? "another server" : `process ${pid} on ${host}`;
   return new DatabaseError(
     "database_served",
-    `The database ${placeOf(url)} is served by ${who}${since}. Stop that server, or give this one a database of its own.`,
+    `The database ${placeOf(url)} is served by ${who}${since === undefined ? "" : ` since ${since}`}. Stop that server, or give this one a database of its own.`,
   );
 }
