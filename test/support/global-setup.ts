@@ -1,9 +1,9 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import type { Dialect } from "../../src/database/dialect.ts";
 import { migrate } from "../../src/database/migrate.ts";
+import { createFastFolder } from "./fast-folder.ts";
 import { startPostgresServer, type PostgresServer } from "./postgres-server.ts";
 
 declare module "vitest" {
@@ -19,7 +19,7 @@ declare module "vitest" {
 /** Makes one migrated database for the tests of a project, which is named after the database it runs on. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dialect = project.name === "postgres" ? "postgres" : "sqlite";
-  const directory = await mkdtemp(join(tmpdir(), "provost-test-"));
+  const directory = await createFastFolder("provost-test");
   const server = dialect === "postgres" ? await startPostgresServer() : undefined;
   const template = server?.url("template1") ?? `file:${join(directory, "template.db")}`;
   const teardown = () => end(directory, server);

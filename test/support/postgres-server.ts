@@ -1,6 +1,6 @@
-import { chmod, mkdtemp, readdir, rm, statfs } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { createFastFolder } from "./fast-folder.ts";
 import { freePort } from "./free-port.ts";
 
 export interface PostgresServer {
@@ -9,13 +9,9 @@ export interface PostgresServer {
   stop(): Promise<void>;
 }
 
-const prefix = "provost-postgres-";
-
 /** A PostgreSQL server of its own on a free port; its data is unsafe against power loss and deleted at the end. */
 export async function startPostgresServer(): Promise<PostgresServer> {
-  const base = await fastFolder();
-  await removeLeftovers(base);
-  const directory = await mkdtemp(join(base, `${prefix}${process.pid.toString()}-`));
+  const directory = await createFastFolder("provost-postgres");
   await chmod(directory, 0o755);
   const port = await freePort();
   const said: string[] = [];
@@ -79,32 +75,4 @@ async function loadEmbeddedPostgres() {
     for (const listener of added) process.off(event, listener as () => void);
   }
   return EmbeddedPostgres;
-}
-
-/** Memory if there is plenty: copying a template database takes 10 ms there and 300 ms on a disk. */
-async function fastFolder(): Promise<string> {
-  const memory = "/dev/shm";
-  try {
-    const { bavail, bsize } = await statfs(memory);
-    return bavail * bsize > 2 ** 30 ? memory : tmpdir();
-  } catch {
-    return tmpdir();
-  }
-}
-
-/** A run that was killed leaves its folder; a server whose folder is gone ends by itself. */
-async function removeLeftovers(base: string): Promise<void> {
-  for (const name of await readdir(base)) {
-    const owner = name.startsWith(prefix) ? Number(name.slice(prefix.length).split("-")[0]) : Number.NaN;
-    if (Number.isInteger(owner) && !isRunning(owner)) await rm(join(base, name), { recursive: true, force: true });
-  }
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
 }
