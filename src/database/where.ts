@@ -47,21 +47,23 @@ const signs = { lt: "<", lte: "<=", gt: ">", gte: ">=", equals: "=", not: "<>" }
 /**
  * Conditions as the client of the models takes them, as SQL about the table `t`: for lists that are asked for often, as the client makes
  * a row of the answer three times as dear. One that says nothing holds, which inside `OR` the client sees otherwise.
+ * @param isNamed whether rows are named by their ids beside this condition: a flag must then not lead SQLite, which without statistics takes
+ * every index for one that finds ten rows, to all rows that have the flag
  */
-export function conditionOf<M extends Model>(model: M, where: Where<M>, alias = "t"): Prisma.Sql {
+export function conditionOf<M extends Model>(model: M, where: Where<M>, alias = "t", isNamed = isSet(where)): Prisma.Sql {
   const columns = columnsOf(model);
   const children: Readonly<Record<string, readonly [child: string, parent: string]>> = tables[model].children;
-  const each = (all: readonly Where<M>[]): Prisma.Sql[] => all.map((one) => conditionOf(model, one, alias));
+  const each = (all: readonly Where<M>[]): Prisma.Sql[] => all.map((one) => conditionOf(model, one, alias, isNamed || isSet(one)));
   const parts = Object.entries(where).flatMap(([field, test]: [string, unknown]): Prisma.Sql[] => {
     if (test === undefined) return [];
     if (field === "AND") return each(test as Where<M>[]);
     if (field === "OR") return [joined(each(test as Where<M>[]), " OR ", never)];
     if (field === "sql") return [test as Prisma.Sql];
-    if (field === "NOT") return [Prisma.sql`NOT ${conditionOf(model, test as Where<M>, alias)}`];
+    if (field === "NOT") return [Prisma.sql`NOT ${conditionOf(model, test as Where<M>, alias, isNamed)}`];
     if (children[field] !== undefined) return [childrenOf(children[field], test as { some?: object; none?: object }, alias)];
     const [name] = columns[field] ?? [];
     if (name === undefined) throw new Error(`${model} has no column for ${field}`);
-    return testsOf(Prisma.raw(`${alias}."${name}"`), test);
+    return testsOf(Prisma.raw(`${alias}."${name}"`), test, isNamed);
   });
   return joined(
     parts.filter((part) => part !== always),
@@ -69,6 +71,9 @@ export function conditionOf<M extends Model>(model: M, where: Where<M>, alias = 
     always,
   );
 }
+
+const isSet = (where: { readonly AND?: readonly object[] }): boolean =>
+  ("id" in where && where.id !== undefined) || (where.AND?.some(isSet) ?? false);
 
 /**
  * Whether a row has some, or none, of the rows of another table that meet a condition. They are looked up for each row that is come by: for
@@ -145,7 +150,9 @@ function joined(parts: readonly Prisma.Sql[], by: string, none: Prisma.Sql): Pri
   return parts.length === 1 ? only : Prisma.sql`(${Prisma.join([...parts], by)})`;
 }
 
-function testsOf(column: Prisma.Sql, test: unknown): Prisma.Sql[] {
+function testsOf(column: Prisma.Sql, test: unknown, isNamed: boolean): Prisma.Sql[] {
+  // No index answers `IS TRUE`.
+  if (isNamed && typeof test === "boolean") return [Prisma.sql`${column} IS ${Prisma.raw(test ? "TRUE" : "FALSE")}`];
   if (test === null) return [Prisma.sql`${column} IS NULL`];
   if (typeof test !== "object" || test instanceof Date) return [Prisma.sql`${column} = ${test}`];
   return Object.entries(test).map(([name, value]: [string, unknown]) => {

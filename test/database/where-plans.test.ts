@@ -1,11 +1,11 @@
 // @module-tag both
-import { expect, test } from "vitest";
+import { expect, inject, test } from "vitest";
 import { snowflake } from "../../bench/growth/values.ts";
 import type { GrowthStore } from "../../bench/growth/list.ts";
 import { fill } from "../../bench/growth/store.ts";
 import { stores } from "../../bench/growth/stores.ts";
 import { kept } from "../../src/database/walk.ts";
-import { conditionOf, sqlOrderOf, type Where } from "../../src/database/where.ts";
+import { conditionOf, selectIds, sqlOrderOf, type Where } from "../../src/database/where.ts";
 import { aboutCondition, knownWhere } from "../../src/features/workflows/requests/filters.ts";
 import { tables } from "../../src/generated/tables.ts";
 import { newestFirst } from "../../src/kernel/keyset.ts";
@@ -47,6 +47,25 @@ test.each([
       expect(plan).toMatch(/_created_at_id_idx/);
       expect(plan).not.toMatch(/hashed|Hash|Seq Scan|^SCAN tx|TEMP B-TREE/m);
       expect(plan).toMatch(/Index Cond: \(\(?(case|request)_id = t\.id\)|SEARCH tx USING .*(case|request)_id=\?/);
+    }
+    await drop();
+  },
+);
+
+test.runIf(inject("dialect") === "sqlite")(
+  "rows that are named by their ids are looked up by them, and not by a flag that many rows have",
+  async () => {
+    const { database, drop } = await createTestDatabase();
+    const ids = ["no-case", "nor-this-one"];
+    const named: Where<"Case">[] = [
+      { id: { in: ids }, isConfidential: true },
+      { AND: [{ id: { in: ids } }, { isConfidential: true, subjects: { some: { kind: "user", subjectId: ordinary } } }] },
+    ];
+    for (const where of named) {
+      const select = Prisma.sql`SELECT t.id FROM cases t WHERE ${conditionOf("Case", where)}`;
+      const lines = await database.read.$queryRaw<{ detail: string }[]>`EXPLAIN QUERY PLAN ${select}`;
+      expect(lines[0]?.detail).toMatch(/^SEARCH t USING .*\(id=\?\)/);
+      expect(await selectIds(database.read, "Case", where)).toEqual([]);
     }
     await drop();
   },
