@@ -5,6 +5,7 @@ import { acceptFlag } from "./installation.ts";
 import { operatorText } from "./kernel/operator-errors.ts";
 import { createLogDestination, createLogger } from "./logger.ts";
 import { acceptKeyFlag } from "./secret-key.ts";
+import { onStop } from "./signals.ts";
 
 /** How long after the start the OpenAPI document is made, unless somebody has asked for it. */
 const documentMs = 10_000;
@@ -37,18 +38,13 @@ export async function serve(argv: readonly string[]): Promise<void> {
 
   try {
     const app = await createApp({ ...ground, ...accepted, logTo });
-    let isStopping = false;
-    const stop = (signal: string): void => {
-      if (isStopping) process.exit(1);
-      isStopping = true;
+    onStop((signal) => {
       logger.info({ signal }, "stopping");
       app.stop(200).then(
         () => leave(0),
         (error: unknown) => leave(1, operatorText(error) ?? explain(error)),
       );
-    };
-    process.on("SIGTERM", stop);
-    process.on("SIGINT", stop);
+    });
     await app.start();
     logger.info({ url: app.address() }, "listening");
     boundHeap();

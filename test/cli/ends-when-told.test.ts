@@ -20,6 +20,7 @@ const read = (path: string): string => readFileSync(join(root, path), "utf8");
 /** What each supervisor starts, taken from the file that tells it, with the folder of the installation in the place of its own. */
 const commands: Record<string, (folder: string) => string[]> = {
   "npm start": () => ["npm", "start"],
+  "npm start at a terminal": () => ["npm", "start"],
   "the unit of systemd": (folder) => {
     const [, line = ""] = /^ExecStart=(.*)$/m.exec(read("deploy/provost.service")) ?? [];
     return line.replace("/opt/provost/node_modules/provost", folder).split(" ");
@@ -52,7 +53,7 @@ async function writeUntilTheEnd(write: (subject: string) => Promise<number>, ans
 
 test.each(Object.entries(commands))(
   "%s is told to stop in the middle of many writes: within 10 s all of it has ended with 0, every write that was accepted is kept, and no other",
-  async (_name, command) => {
+  async (name, command) => {
     const own = {
       PORT: (await freePort()).toString(),
       SECRET_KEY: randomBytes(32).toString("base64"),
@@ -104,7 +105,9 @@ test.each(Object.entries(commands))(
     const writing = Array.from({ length: 8 }, () => writeUntilTheEnd(write, answers));
     await within(() => answers.size >= 100, 60_000);
     const told = performance.now();
-    started.kill("SIGTERM");
+    // Ctrl-C is told to everything that runs in a terminal.
+    if (name.endsWith("at a terminal")) process.kill(-group, "SIGINT");
+    else started.kill("SIGTERM");
     expect(await ended).toEqual([0, null]);
     await within(() => !isLeft(group), 10_000);
     expect(performance.now() - told).toBeLessThan(10_000);
