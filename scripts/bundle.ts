@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { build, type Metafile, type Plugin } from "esbuild";
@@ -10,6 +10,9 @@ export const program = ["src/main.ts", "src/cli.ts"] as const;
 
 /** What stays a package: the addon, and what the libraries use only where an operator has installed it. */
 const external = ["better-sqlite3", "bufferutil", "pg-native", "utf-8-validate", "zlib-sync"];
+
+/** What is read as a file at run time, and the package that it comes from. */
+const copied = { files: ["generated/api-reference.js.gz"], folders: ["node_modules/@scalar/fastify-api-reference"] };
 
 /**
  * Writes the program as few files, with the packages it needs in them: a start that reads a thousand files takes twice as long. What is
@@ -45,6 +48,7 @@ export async function bundle(folder: string, sources: readonly string[]): Promis
     // Packages in the older module format ask for Node's modules by it.
     banner: { js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);' },
   });
+  for (const file of copied.files) cpSync(join(root, "src", file), join(folder, file));
   writeFileSync(join(folder, "THIRD-PARTY.txt"), licencesOf(metafile));
   return metafile;
 }
@@ -72,7 +76,7 @@ function compilersAsFiles(folder: string): Plugin {
 /** Every package of which something is in the files, with its licence: who passes the files on has to pass that on, too. */
 function licencesOf({ inputs }: Metafile): string {
   const folders = Object.keys(inputs).flatMap((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file) ?? []);
-  return [...new Set(folders)]
+  return [...new Set([...folders, ...copied.folders])]
     .toSorted()
     .map(licenceOf)
     .join(`\n${"-".repeat(80)}\n\n`);

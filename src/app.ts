@@ -27,6 +27,7 @@ import { workflowKinds } from "./kernel/vocabulary.ts";
 import { createLogger } from "./logger.ts";
 import { withAnswerCheck } from "./operations/answer-check.ts";
 import { createRateLimiters } from "./operations/rate-limit.ts";
+import { docsPages } from "./pages/docs-pages.ts";
 import { homePages } from "./pages/home-pages.ts";
 import { requireSecretKey } from "./secret-key.ts";
 import { version } from "./version.ts";
@@ -153,7 +154,7 @@ export async function createApp(options: AppOptions) {
     limiters: services.limiters,
     routes,
     switchedOff,
-    pages: [...homePages(services), ...features.pages(services)],
+    pages: [...homePages(services), ...docsPages(services), ...features.pages(services)],
     authenticate: services.authenticate,
     noteDenied: services.audit.noteDenied,
     logger,

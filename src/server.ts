@@ -5,6 +5,7 @@ import { acceptFlag } from "./installation.ts";
 import { operatorText } from "./kernel/operator-errors.ts";
 import { createLogDestination, createLogger } from "./logger.ts";
 import { acceptKeyFlag } from "./secret-key.ts";
+import { onStop } from "./signals.ts";
 
 /** How long after the start the OpenAPI document is made, unless somebody has asked for it. */
 const documentMs = 10_000;
@@ -51,12 +52,10 @@ export async function serve(argv: readonly string[]): Promise<void> {
       stopWith(1, message);
     };
     app = await createApp({ ...ground, ...accepted, logTo, onLost });
-    const stop = (signal: string): void => {
+    onStop((signal) => {
       logger.info({ signal }, "stopping");
       stopWith(0);
-    };
-    process.on("SIGTERM", stop);
-    process.on("SIGINT", stop);
+    });
     await app.start();
     logger.info({ url: app.address() }, "listening");
     boundHeap();

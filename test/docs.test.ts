@@ -15,6 +15,7 @@ const documents = [
   "README.md",
   "CONTRIBUTING.md",
   "SECURITY.md",
+  "CODE_OF_CONDUCT.md",
   ...readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" }).map((path) => join("docs", path)),
 ].filter((path) => path.endsWith(".md"));
 
@@ -46,6 +47,12 @@ function isThere(path: string): boolean {
 
 test.each(documents)("every path %s names exists", (document) => {
   expect(pathsIn(read(document), dirname(document)).filter((path) => !isThere(path))).toEqual([]);
+});
+
+test("the newest version of the changelog is that of the program, and what comes after it has its place", () => {
+  const headings = [...read("CHANGELOG.md").matchAll(/^## (.+)$/gm)].map(([, heading]) => heading);
+  const { version } = JSON.parse(read("package.json")) as { version: string };
+  expect(headings.slice(0, 2)).toEqual(["Unreleased", version]);
 });
 
 test("a path that does not exist is noticed", () => {

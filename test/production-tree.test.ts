@@ -67,9 +67,10 @@ async function serve(tree: string, database: Record<string, string>) {
   for (let tries = 0; tries < 300 && child.exitCode === null && !(await isReady()); tries += 1)
     await new Promise((resolve) => setTimeout(resolve, 100));
   const wasReady = await isReady();
+  const script = wasReady ? (await fetch(`http://127.0.0.1:${port}/docs/api-reference.js`, { method: "HEAD" })).status : 0;
   child.kill("SIGTERM");
   const [code] = (await ended) as [number | null];
-  return { wasReady, code, printed };
+  return { wasReady, script, code, printed };
 }
 
 /** The build, made once for the tests that leave it as it is. */
@@ -89,10 +90,11 @@ test("the build serves beside the SQLite addon alone, and says whose code is in 
   const addon = ["better-sqlite3", "bindings", "file-uri-to-path"].map((name) => `node_modules/${name}`);
   for (const name of ["package.json", "prisma", ...addon]) await cp(join(root, name), join(tree, name), { recursive: true });
 
-  const { wasReady, code, printed } = await serve(tree, {});
-  expect({ wasReady, code }, printed).toEqual({ wasReady: true, code: 0 });
+  const { wasReady, script, code, printed } = await serve(tree, {});
+  expect({ wasReady, script, code }, printed).toEqual({ wasReady: true, script: 200, code: 0 });
   const notice = await readFile(join(tree, "dist/THIRD-PARTY.txt"), "utf8");
-  for (const name of ["@prisma/client", "discord.js", "hono", "pg", "zod"]) expect(notice).toMatch(new RegExp(`^${name} \\d\\S+ \\(`, "m"));
+  for (const name of ["@prisma/client", "@scalar/fastify-api-reference", "discord.js", "hono", "pg", "zod"])
+    expect(notice).toMatch(new RegExp(`^${name} \\d\\S+ \\(`, "m"));
   expect(notice).toContain("Permission is hereby granted");
   expect(notice).not.toMatch(/undefined|^(better-sqlite3|vitest|esbuild) /m);
 });

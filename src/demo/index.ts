@@ -1,3 +1,4 @@
+import { onStop } from "../signals.ts";
 import { createStage, type Stage } from "./stage.ts";
 import { steps } from "./steps.ts";
 
@@ -8,10 +9,18 @@ import { steps } from "./steps.ts";
  */
 export async function run(argv: readonly string[]): Promise<number> {
   const at = argv.indexOf("--members");
+  const stopping = new AbortController();
+  const stopped = new Promise<void>((resolve) => stopping.signal.addEventListener("abort", () => resolve()));
+  // From the beginning, so that nothing is left behind whenever somebody ends it.
+  onStop(() => stopping.abort());
   const stage = await createStage(say, at < 0 ? 0 : Number(argv[at + 1]));
   try {
-    await play(stage);
-    if (!argv.includes("--once") || argv.includes("--keep")) await stayUp(stage);
+    await Promise.race([play(stage, stopping.signal), stopped]);
+    if (stopping.signal.aborted) throw new Error("it was told to stop before its end.");
+    if (!argv.includes("--once") || argv.includes("--keep")) {
+      invite(stage);
+      await stopped;
+    }
     return 0;
   } catch (error) {
     say(`\nThe demo failed: ${error instanceof Error ? error.message : String(error)}`);
@@ -21,10 +30,11 @@ export async function run(argv: readonly string[]): Promise<number> {
   }
 }
 
-async function play(stage: Stage): Promise<void> {
+async function play(stage: Stage, stopping: AbortSignal): Promise<void> {
   say("A local sandbox stands in for Discord; nothing leaves this machine.");
   const started = performance.now();
   for (const [index, step] of steps.entries()) {
+    if (stopping.aborted) return;
     say(`\n${(index + 1).toString().padStart(2)}. ${step.title}`);
     await step.play(stage);
   }
@@ -32,26 +42,25 @@ async function play(stage: Stage): Promise<void> {
   say(`\nAll ${steps.length.toString()} steps as expected, in ${((performance.now() - started) / 1000).toFixed(1)} s.`);
 }
 
-async function stayUp({ url, key, sandbox }: Stage): Promise<void> {
+/** What there is to try while the service stays up. */
+function invite({ url, key, sandbox }: Stage): void {
   const { olivia, mona, rogue } = sandbox.seeded.users;
-  const { harbour } = sandbox.seeded.guilds;
+  const { harbour, quarry } = sandbox.seeded.guilds;
+  const json = "-H 'Content-Type: application/json'";
   const auth = `-H 'Authorization: Bearer ${key}'`;
   say(`
 The service is up until you press Ctrl-C.
   health         ${url}/health
+  documentation  ${url}/docs
   OpenAPI        ${url}/openapi.json
   control room   ${sandbox.controlRoom}?guild=${harbour.id}&as=${olivia.id}
   key            ${key}
 Try:
   curl -s ${auth} ${url}/staff
   curl -s ${auth} ${url}/staff/${mona.id}/access
-  curl -s ${auth} '${url}/users/${rogue.id}/matches'
-  curl -s ${auth} -H 'X-Acting-User: ${olivia.id}' -H 'Content-Type: application/json' -X POST ${url}/workflows/investigation \\
+  curl -s ${auth} ${json} ${url}/blacklist/check -d '{"server_ids":["${quarry.id}"]}'
+  curl -s ${auth} -H 'X-Acting-User: ${olivia.id}' ${json} -X POST ${url}/workflows/investigation \\
     -d '{"subject":{"kind":"user","id":"${rogue.id}"},"allegation":"Sends invites to other members."}'`);
-  await new Promise<void>((resolve) => {
-    process.once("SIGINT", () => resolve());
-    process.once("SIGTERM", () => resolve());
-  });
 }
 
 function say(line: string): void {

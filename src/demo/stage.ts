@@ -60,35 +60,43 @@ export interface Stage {
  * @param ackDeadlineMs how long Discord waits for the first answer to an interaction; its usual three seconds by default
  */
 export async function createStage(say: (line: string) => void, members: number, ackDeadlineMs?: number): Promise<Stage> {
-  const folder = await mkdtemp(join(tmpdir(), "provost-demo-"));
-  const sandbox = await createSandbox({ seed: "small", ...(ackDeadlineMs !== undefined && { ackDeadlineMs }) });
-  const { harbour, quarry } = sandbox.seeded.guilds;
-  // It is blacklisted later: no server of the community.
-  quarry.removeBot();
-  harbour.allowCommands(Object.values(sandbox.seeded.roles));
-  sandbox.setPrivilegedIntents(GatewayIntentBits.GuildMembers | GatewayIntentBits.MessageContent);
-  if (members > 0) harbour.addMembers(members);
-  const app = await createApp({ ...demoConfig(sandbox, folder), logTo: { write: () => undefined } });
-  await app.start();
-  const url = app.address();
-  sandbox.allowRedirect(`${url}/authorize/callback`);
-  const { key } = await app.keys.bootstrap(systemCall("cli", uuid7()), { name: "demo" });
-  const ask = createAsk(url, key, say);
-  return {
-    sandbox,
-    key,
-    url,
-    ask,
-    peek: async <Body>(path: string) => (await (await fetch(url + path, { headers: { authorization: `Bearer ${key}` } })).json()) as Body,
-    say,
-    check: (finding, isTrue) => check(say, finding, isTrue),
-    until,
-    async close() {
-      await app.stop();
-      await sandbox.stop();
-      await rm(folder, { recursive: true, force: true });
-    },
+  /** What ends each thing that was begun, also where the next one does not begin. */
+  const ends: (() => Promise<unknown>)[] = [];
+  const close = async (): Promise<void> => {
+    for (const end of ends.splice(0).toReversed()) await end();
   };
+  try {
+    const folder = await mkdtemp(join(tmpdir(), "provost-demo-"));
+    ends.push(() => rm(folder, { recursive: true, force: true }));
+    const sandbox = await createSandbox({ seed: "small", ...(ackDeadlineMs !== undefined && { ackDeadlineMs }) });
+    ends.push(() => sandbox.stop());
+    const { harbour, quarry } = sandbox.seeded.guilds;
+    // It is blacklisted later: no server of the community.
+    quarry.removeBot();
+    harbour.allowCommands(Object.values(sandbox.seeded.roles));
+    sandbox.setPrivilegedIntents(GatewayIntentBits.GuildMembers | GatewayIntentBits.MessageContent);
+    if (members > 0) harbour.addMembers(members);
+    const app = await createApp({ ...demoConfig(sandbox, folder), logTo: { write: () => undefined } });
+    ends.push(() => app.stop());
+    await app.start();
+    const url = app.address();
+    sandbox.allowRedirect(`${url}/authorize/callback`);
+    const { key } = await app.keys.bootstrap(systemCall("cli", uuid7()), { name: "demo" });
+    return {
+      sandbox,
+      key,
+      url,
+      ask: createAsk(url, key, say),
+      peek: async <Body>(path: string) => (await (await fetch(url + path, { headers: { authorization: `Bearer ${key}` } })).json()) as Body,
+      say,
+      check: (finding, isTrue) => check(say, finding, isTrue),
+      until,
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
 }
 
 function demoConfig(sandbox: Sandbox, folder: string) {
@@ -97,7 +105,8 @@ function demoConfig(sandbox: Sandbox, folder: string) {
     ...sandbox.env(),
     GUILD_IDS: [guilds.harbour.id, guilds.lighthouse.id].join(),
     OWNER_IDS: users.olivia.id,
-    DATA_DIR: folder,
+    // Inside the folder, as the copy of the journal of deletions stands beside it.
+    DATA_DIR: join(folder, "data"),
     PORT: "0",
     LOG_LEVEL: "silent",
     SECRET_KEY: randomBytes(32).toString("base64"),

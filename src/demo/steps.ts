@@ -29,7 +29,7 @@ export const steps: readonly Step[] = [
   { title: "A request over REST, decided in Discord, read over REST", play: secondDoor },
   { title: "Every kind of request is taken", play: everyKind },
   { title: "Bad input and missing rights are refused, and change nothing", play: refusals },
-  { title: "A role removed in Discord ends access", play: removeRole },
+  { title: "A role removed in Discord ends access, and comes back with it", play: removeRole },
   { title: "The person takes their consent back", play: takeBack },
   { title: "The audit trail holds it all, and verifies", play: audit },
 ];
@@ -53,16 +53,20 @@ export async function refusals({ ask, check, sandbox }: Stage): Promise<void> {
 }
 
 export async function removeRole({ ask, peek, check, until, sandbox }: Stage): Promise<void> {
-  const { guilds, users } = sandbox.seeded;
+  const { guilds, users, roles } = sandbox.seeded;
   const path = `/staff/${users.mona.id}/access`;
   await ask("GET", path);
   guilds.harbour.setRoles(users.mona, []);
-  const isGone = async (): Promise<boolean> => !(await peek<Single<AccessView>>(path)).data.allowed;
-  const took = await until(isGone, 1000, "the end of access");
+  const isAllowed = async (): Promise<boolean> => (await peek<Single<AccessView>>(path)).data.allowed;
+  const took = await until(async () => !(await isAllowed()), 1000, "the end of access");
   await ask("GET", path);
   check(`access ended ${took.toFixed(0)} ms after the role was removed in Discord`, took < 1000);
   const refused = (await ask<Problem>("GET", "/blacklist", { actor: users.mona.id, expect: 403 })).body;
   check(`and her calls are refused (${refused.code})`, refused.code === "acting_user_not_staff");
+  guilds.harbour.setRoles(users.mona, [roles.moderator]);
+  await until(isAllowed, 1000, "access with the role that is back");
+  await ask("GET", "/blacklist", { actor: users.mona.id });
+  check("with the role she has access again", await isAllowed());
 }
 
 export async function audit({ ask, check, say, sandbox }: Stage): Promise<void> {

@@ -56,6 +56,11 @@ function orNotModified(request: RequestInfo, reply: Reply): Reply {
   return { ...reply, status: 304, body: null };
 }
 
+/** A page's answer that is no page but a file. */
+export function presentFile(request: RequestInfo, answer: RawAnswer & { type: string }): Reply {
+  return orNotModified(request, presentRaw(request, answer, 200, answer.type));
+}
+
 function presentFlat(answer: unknown, successStatus: number): Reply {
   const { view, status = successStatus } = annotated(answer);
   return { status, type: json, body: JSON.stringify(view), headers: noStore };

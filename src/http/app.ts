@@ -172,8 +172,8 @@ function answerMissing(app: Hono<HttpEnv>, unsupportedStatus: 501 | 404, publish
     const problem = isUnknown
       ? new ProblemError("route_not_found")
       : new ProblemError("method_not_allowed", { detail: `This route knows ${allow}.`, extra: { allow } });
-    // The address of a form, opened by hand or again.
-    const isPage = prefersHtml(request) && (isUnknown || request.method === "GET");
+    // The address of a form that is opened by hand, or a form that is sent to one of a page: browsers know no other methods.
+    const isPage = prefersHtml(request) && (isUnknown || request.method === "GET" || request.method === "POST");
     return respond(c, isPage ? await problemPage(problem, request, publisher) : problemReply(request, problem, unsupportedStatus));
   };
 }

@@ -35,6 +35,7 @@ function home(reader: Reader, hasAppeals: boolean): Promise<WrittenPage> {
         <h2>${t("page home client")}</h2>
         <p>
           ${filled(t("page home client-rest"), {
+            docs: html`<a href="${base}/docs">${t("page home docs")}</a>`,
             document: html`<a href="${base}/openapi.json">${t("page home document")}</a>`,
             health: html`<a href="${base}/health">${t("page home health")}</a>`,
           })}

@@ -1,11 +1,10 @@
 // @module-tag sqlite
-import axe from "axe-core";
 import { describe, expect, test } from "vitest";
 import type { User } from "../../src/sandbox/index.ts";
 import { maxOpen } from "../../src/features/workflows/appeals/appeal-form.ts";
 import { staffAtConsole } from "../contract/world.ts";
 import { inTurn } from "../support/size.ts";
-import { flawsOf, heading, lacksChromium, press, useChromium, type Visitor } from "./chromium.ts";
+import { axeFindings, flawsOf, heading, lacksChromium, press, useChromium, type Visitor } from "./chromium.ts";
 import { answerAtDiscord, useCommunity } from "./community.ts";
 
 const chromium = useChromium();
@@ -22,14 +21,10 @@ let looked = 0;
 /** What is wrong with a page now, by axe and by our own rules: light and dark, in the quick tier one of them in turn. */
 async function faultsOf(visitor: Visitor): Promise<string[]> {
   const faults: string[] = [];
-  await visitor.page.evaluate(axe.source);
   looked += 1;
   for (const colorScheme of inTurn(["light", "dark"] as const, looked)) {
     await visitor.page.emulateMedia({ colorScheme });
-    const found = await visitor.page.evaluate(
-      'axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] }).then(({ violations }) => violations.flatMap(({ id, nodes }) => nodes.map(({ target }) => id + ": " + target.join(" "))))',
-    );
-    faults.push(...(found as string[]), ...(await flawsOf(visitor)));
+    faults.push(...(await axeFindings(visitor)), ...(await flawsOf(visitor)));
   }
   return faults.map((fault) => `${new URL(visitor.page.url()).pathname}: ${fault}`);
 }

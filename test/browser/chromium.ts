@@ -1,3 +1,4 @@
+import axe from "axe-core";
 import { chromium, type Browser, type BrowserContext, type BrowserContextOptions, type ConsoleMessage, type Page } from "playwright-core";
 import { beforeAll, expect, onTestFinished } from "vitest";
 import { chromiumArguments, chromiumPath } from "./executable.ts";
@@ -80,6 +81,16 @@ export async function flawsInBothSchemes(visitor: Visitor): Promise<Record<"ligh
   const light = await flawsOf(visitor);
   await visitor.page.emulateMedia({ colorScheme: "dark" });
   return { light, dark: await flawsOf(visitor) };
+}
+
+/** What axe finds on the page now, as "rule: place". */
+export async function axeFindings({ page }: Visitor): Promise<string[]> {
+  await page.evaluate(axe.source);
+  const found = await page.evaluate(
+    'axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] }).then(({ violations }) => violations.flatMap(({ id, nodes }) => nodes.map(({ target }) => id + ": " + target.join(" "))))',
+  );
+  expect(Array.isArray(found)).toBe(true);
+  return found as string[];
 }
 
 /** Runs in the page; text, because the tests' own types know no page. */

@@ -1,21 +1,10 @@
 // @module-tag sqlite
 // @module-tag slow
-import axe from "axe-core";
 import { describe, expect, test } from "vitest";
-import { flawsOf, heading, lacksChromium, press, useChromium, type Visitor } from "./chromium.ts";
+import { axeFindings, flawsOf, heading, lacksChromium, press, useChromium } from "./chromium.ts";
 import { answerAtDiscord, useCommunity } from "./community.ts";
 
 const chromium = useChromium();
-
-/** What axe finds on the page now, as "rule: place". */
-async function axeFindings({ page }: Visitor): Promise<string[]> {
-  await page.evaluate(axe.source);
-  const found = await page.evaluate(
-    'axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] }).then(({ violations }) => violations.flatMap(({ id, nodes }) => nodes.map(({ target }) => id + ": " + target.join(" "))))',
-  );
-  expect(Array.isArray(found)).toBe(true);
-  return found as string[];
-}
 
 const words = {
   en: { agree: "Agree and continue to Discord", decline: "Decline", details: "More: what is kept, how long, and how to take it back" },

@@ -93,6 +93,22 @@ test("a page's path stays out of the log", async () => {
   expect(lines[0]).not.toContain(secretToken);
 });
 
+const browser = { Accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8" };
+
+test.each([
+  ["a method that it has not", { method: "POST" }, {}, 405, { allow: "GET, HEAD" }],
+  ["too often", {}, { limits: { read: { count: 1, seconds: 60 } } }, 429, { "retry-after": expect.stringMatching(/^\d+$/) }],
+  ["and fails", {}, {}, 500, {}],
+  ["while the service stops", {}, { isShuttingDown: () => true }, 503, { "retry-after": expect.stringMatching(/^\d+$/) }],
+])("a browser that asks for a page %s is answered with a page", async (_how, asked, options, status, headers) => {
+  const { ask } = await startApp({ pages: [failing], ...options });
+  const again = { path: "/failing", key: null, headers: browser, ...asked };
+  await ask(again);
+  const answer = await ask(again);
+  expect(answer).toMatchObject({ status, headers: { ...headers, "content-type": expect.stringMatching(/^text\/html; charset=utf-8$/i) } });
+  expect(answer.text).toMatch(/<h1>[^<]+<\/h1>/);
+});
+
 test("a page is limited by address", async () => {
   const { ask } = await startApp({ pages: [echo], limits: { read: { count: 1, seconds: 3600 } } });
   expect((await ask({ ...form, body: "choice=no" })).status).toBe(303);

@@ -2,7 +2,7 @@ import { html } from "hono/html";
 import { z } from "zod";
 import { problems, type ProblemCode, type ProblemError } from "../../kernel/errors.ts";
 import { durationText, filled, languageHeaders, layout, type Markup, type WrittenPage } from "../../pages/layout.ts";
-import { readerOf, type Publisher, type Reader } from "../../pages/reader.ts";
+import { linkTo, readerOf, type Publisher, type Reader } from "../../pages/reader.ts";
 import type { Reply, RequestInfo } from "../context.ts";
 import { refusalHeaders } from "../problem.ts";
 import { page, type HtmlPage } from "./page.ts";
@@ -29,6 +29,7 @@ function explain({ code, retryAfter }: ProblemError, reader: Reader, requestId: 
     reader,
     t(`page failed ${advice}`),
     html`<p>${wait === "" ? t(`page advice ${advice}`) : wait}</p>
+      ${code === "route_not_found" ? html`<p><a href="${linkTo(reader, "/")}">${t("page home link")}</a></p>` : ""}
       <p class="soft small"><code>${code}</code> · ${t("page request")} <code>${requestId}</code></p>`,
   );
 }
