@@ -2,6 +2,7 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } f
 import { basename, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { build, type Metafile, type Plugin } from "esbuild";
+import { builtDocumentName, openApiDocument } from "../src/app.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -49,6 +50,8 @@ export async function bundle(folder: string, sources: readonly string[]): Promis
     banner: { js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);' },
   });
   for (const file of copied.files) cpSync(join(root, "src", file), join(folder, file));
+  for (const status of [501, 404] as const)
+    writeFileSync(join(folder, "generated", builtDocumentName(status)), JSON.stringify(openApiDocument(status)));
   writeFileSync(join(folder, "THIRD-PARTY.txt"), licencesOf(metafile));
   return metafile;
 }

@@ -1,8 +1,9 @@
+import { existsSync, readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import type { DestinationStream } from "pino";
 import { refuseHalfRestored } from "./backup/marker.ts";
 import { createNightlyBackup } from "./backup/nightly.ts";
-import type { Operator } from "./config/config.ts";
+import type { Config, Operator } from "./config/config.ts";
 import { defaultRateLimits } from "./config/values.ts";
 import { configWarnings } from "./config/warnings.ts";
 import type { CoreOptions } from "./core.ts";
@@ -14,7 +15,7 @@ import { createSettingsCheck } from "./discord/guild/settings-check.ts";
 import { commandTable, features, openServices, routesOf, routeTable } from "./features.ts";
 import { knownPermissions } from "./kernel/permissions.ts";
 import { createHttpApp } from "./http/app.ts";
-import type { DocumentInfo } from "./http/openapi/document.ts";
+import type { DocumentInfo, OpenApiDocument } from "./http/openapi/document.ts";
 import { listen, type RunningServer } from "./http/server.ts";
 import { checkInstallation, closeToOthers } from "./installation.ts";
 import { type AroundVerbs, createInteractions } from "./interactions.ts";
@@ -28,6 +29,7 @@ import { createLogger } from "./logger.ts";
 import { withAnswerCheck } from "./operations/answer-check.ts";
 import { createRateLimiters } from "./operations/rate-limit.ts";
 import { docsPages } from "./pages/docs-pages.ts";
+import { generatedFile } from "./package-folder.ts";
 import { homePages } from "./pages/home-pages.ts";
 import { requireSecretKey } from "./secret-key.ts";
 import { version } from "./version.ts";
@@ -45,10 +47,21 @@ const described = {
   known: { permissions: knownPermissions, expansions: { type: workflowKinds } },
 };
 
+/** What `npm run build` wrote of the document; nothing in a checkout that is not built. */
+function builtDocument(unsupportedStatus: Config["http"]["unsupportedStatus"]): OpenApiDocument | undefined {
+  const file = generatedFile(builtDocumentName(unsupportedStatus));
+  return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as OpenApiDocument) : undefined;
+}
+
+/** The file beside a build that holds the document of installations with this setting. */
+export const builtDocumentName = (unsupportedStatus: Config["http"]["unsupportedStatus"]): string =>
+  `openapi-${unsupportedStatus.toString()}.json`;
+
 /** The OpenAPI document. It needs no environment and no database. */
-export function openApiDocument(): object {
+export function openApiDocument(unsupportedStatus: Config["http"]["unsupportedStatus"] = 501): OpenApiDocument {
   return createHttpApp({
     ...described,
+    builtDocument: () => builtDocument(unsupportedStatus),
     routes: routeTable(),
     pages: [],
     authenticate: () => {
@@ -58,7 +71,7 @@ export function openApiDocument(): object {
     logger: createLogger("silent", process.stderr),
     clock: systemClock,
     switchedOff: () => undefined,
-    unsupportedStatus: 501,
+    unsupportedStatus,
     isShuttingDown: () => true,
     requireIfMatch: false,
     fingerprintKey: Buffer.alloc(0),
@@ -149,6 +162,7 @@ export async function createApp(options: AppOptions) {
   const http = createHttpApp({
     ...config.http,
     ...described,
+    builtDocument: () => builtDocument(config.http.unsupportedStatus),
     info: { ...described.info, ...documentContact(config.operator) },
     operator: config.operator,
     limiters: services.limiters,

@@ -7,9 +7,6 @@ import { createLogDestination, createLogger } from "./logger.ts";
 import { acceptKeyFlag } from "./secret-key.ts";
 import { onStop } from "./signals.ts";
 
-/** How long after the start the OpenAPI document is made, unless somebody has asked for it. */
-const documentMs = 10_000;
-
 /**
  * Run the server until a signal stops it.
  * @param argv the arguments of the program; anything but its two options ends the process with 64 (EX_USAGE of sysexits.h)
@@ -59,10 +56,6 @@ export async function serve(argv: readonly string[]): Promise<void> {
     await app.start();
     logger.info({ url: app.address() }, "listening");
     boundHeap();
-    // Nothing else is answered while it is made, for some hundred milliseconds: neither while the first clients of a new process wait, nor when
-    // somebody asks for it.
-    const { http } = app;
-    setTimeout(() => http.document(), documentMs).unref();
   } catch (error) {
     const reason = operatorText(error);
     // The stack shows where the program is at fault; a mistake of the operator has none to show.

@@ -11,6 +11,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, describe, expect, onTestFinished, test } from "vitest";
 import { bundle, program } from "../scripts/bundle.ts";
+import { builtDocumentName, openApiDocument } from "../src/app.ts";
 import { createSandbox } from "../src/sandbox/index.ts";
 import { startPostgresServer } from "./support/postgres-server.ts";
 import { installPackages, placeBuild } from "./support/production-tree.ts";
@@ -68,9 +69,10 @@ async function serve(tree: string, database: Record<string, string>) {
     await new Promise((resolve) => setTimeout(resolve, 100));
   const wasReady = await isReady();
   const script = wasReady ? (await fetch(`http://127.0.0.1:${port}/docs/api-reference.js`, { method: "HEAD" })).status : 0;
+  const document: unknown = wasReady ? await (await fetch(`http://127.0.0.1:${port}/openapi.json`)).json() : undefined;
   child.kill("SIGTERM");
   const [code] = (await ended) as [number | null];
-  return { wasReady, script, code, printed };
+  return { wasReady, script, document, port, code, printed };
 }
 
 /** The build, made once for the tests that leave it as it is. */
@@ -90,8 +92,13 @@ test("the build serves beside the SQLite addon alone, and says whose code is in 
   const addon = ["better-sqlite3", "bindings", "file-uri-to-path"].map((name) => `node_modules/${name}`);
   for (const name of ["package.json", "prisma", ...addon]) await cp(join(root, name), join(tree, name), { recursive: true });
 
-  const { wasReady, script, code, printed } = await serve(tree, {});
+  const { wasReady, script, document, port, code, printed } = await serve(tree, {});
   expect({ wasReady, script, code }, printed).toEqual({ wasReady: true, script: 200, code: 0 });
+  const servers = [{ url: `http://127.0.0.1:${port}` }];
+  expect(document).toEqual(JSON.parse(JSON.stringify({ ...openApiDocument(), servers })));
+  expect(JSON.parse(await readFile(join(tree, "dist/generated", builtDocumentName(404)), "utf8"))).toMatchObject({
+    paths: JSON.parse(JSON.stringify(openApiDocument(404)["paths"])) as object,
+  });
   const notice = await readFile(join(tree, "dist/THIRD-PARTY.txt"), "utf8");
   for (const name of ["@prisma/client", "@scalar/fastify-api-reference", "discord.js", "hono", "pg", "zod"])
     expect(notice).toMatch(new RegExp(`^${name} \\d\\S+ \\(`, "m"));

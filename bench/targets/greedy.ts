@@ -53,7 +53,7 @@ async function start(settings: Readonly<Record<string, string>> = {}): Promise<n
   const { app, stop } = await openApp(sandbox, users.olivia.id, { ...settings, TRUSTED_PROXIES: "127.0.0.1" });
   stopService = stop;
   await app.start();
-  app.http.document();
+  await (await fetch(`${app.address()}/openapi.json`)).arrayBuffer();
   await sandbox.waitFor(() => !app.guildState.freshness().stale);
   const keyNamed = async (name: string): Promise<string> => (await app.keys.bootstrap(systemCall("cli", "bench"), { name })).key;
   const keys = { innocent: await keyNamed("innocent"), hostile: await keyNamed("hostile") };

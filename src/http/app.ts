@@ -15,7 +15,7 @@ import { createAccessLog, createAddressReader, requestContext, targetOf, type Lo
 import { createIdempotencyKeys } from "./middleware/idempotency.ts";
 import { takeToken } from "./middleware/rate-limit.ts";
 import { limitOf, type RateLimiters, subjectBudget } from "../operations/rate-limit.ts";
-import { createDocument, type DocumentInfo } from "./openapi/document.ts";
+import { addressed, createDocument, type DocumentInfo, type OpenApiDocument } from "./openapi/document.ts";
 import type { Publisher } from "../pages/reader.ts";
 import type { HtmlPage } from "./pages/page.ts";
 import { problemPage, problemPages } from "./pages/problem-pages.ts";
@@ -58,13 +58,15 @@ export interface HttpAppOptions {
   /** The address in the document, asked when that is made; `publicUrl` by default. */
   documentedUrl?: () => string;
   info: DocumentInfo;
+  /** The document as a build has it ready. */
+  builtDocument?: () => OpenApiDocument | undefined;
   /** How many requests are worked on at once, and how many more may wait. */
   gate?: Pick<SemaphoreOptions, "places" | "waiting">;
 }
 
 export interface HttpApp extends Hono<HttpEnv> {
-  /** The OpenAPI 3.1 document, made when it is first asked for. */
-  document(): Record<string, unknown>;
+  /** The OpenAPI 3.1 document, made each time. */
+  document(): OpenApiDocument;
   /** Every route, with whether it can be used as this installation is set up. */
   registry(): RegistryEntry[];
 }
@@ -119,9 +121,8 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
     routes.map(({ spec: { method, path, capability } }) => {
       return { method: method.toUpperCase(), path, supported: capability === undefined || options.switchedOff(capability) === undefined };
     });
-  let made: Record<string, unknown> | undefined;
-  const document = (): Record<string, unknown> =>
-    (made ??= createDocument({ routes, pages, unsupportedStatus }, options.info, documentedUrl()));
+  const document = (): OpenApiDocument =>
+    addressed(options.builtDocument?.() ?? createDocument({ routes, pages, unsupportedStatus }), options.info, documentedUrl());
   return Object.assign(app, { document, registry });
 }
 
@@ -229,7 +230,7 @@ export function handleRoute({ spec, handle }: Route, deps: HttpDeps): Handler<Ht
 }
 
 /** `GET /openapi.json`, written once from the one document of the app. */
-export function documentRoute(document: () => Record<string, unknown>): Route {
+export function documentRoute(document: () => OpenApiDocument): Route {
   let written: RawAnswer | undefined;
   const write = (): RawAnswer => {
     const body = Buffer.from(JSON.stringify(document()));
