@@ -84,6 +84,20 @@ describe.skipIf(lacksChromium)("what a stranger sees of an installation", () => 
     expect([[...visitor.origins], visitor.problems]).toEqual([[community.origin], []]);
   });
 
+  test("an API key typed into the documentation is kept nowhere", async () => {
+    const { page } = await openDocs("", desk);
+    const field = page.getByPlaceholder("Token").first();
+    await field.click();
+    await page.keyboard.type("prv_live_typed");
+    await expect.poll(() => page.content()).toContain("prv_live_typed");
+    const kept =
+      "indexedDB.databases().then((databases) => [databases.length, localStorage.length, sessionStorage.length, document.cookie])";
+    expect(await page.evaluate(kept)).toEqual([0, 0, 0, ""]);
+    await page.reload();
+    await field.waitFor();
+    expect(await page.content()).not.toContain("prv_live_typed");
+  });
+
   test.each([
     ["en-GB", "Without it, read the OpenAPI document."],
     ["de-DE", "Lies ohne es das OpenAPI-Dokument."],
