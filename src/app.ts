@@ -172,7 +172,7 @@ export async function createApp(options: AppOptions) {
     });
   };
   const nightly = createNightlyBackup({ ...config.backup, clock: services.clock, logger });
-  const jobs = createJobs({ ...features.jobs(services), database: services.database.sweep, backup: nightly.sweep }, logger);
+  const jobs = createJobs({ ...features.jobs(services), database: services.database.sweep, backup: nightly.sweep }, logger, services.clock);
 
   return {
     ...services,
