@@ -119,6 +119,7 @@ export async function createApp(options: AppOptions) {
           return id;
         },
         routeRegistry: () => http.registry(),
+        jobStates: () => jobs.state(),
       }),
     )
     .catch((error: unknown) => {

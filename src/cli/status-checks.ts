@@ -32,6 +32,8 @@ export const statusChecks: Readonly<Record<string, (seen: Seen) => Finding>> = {
   guilds: ofServer("guild_state", "The state of the servers in Discord is not complete."),
   audit: ofServer("audit_checkpoints", "The head of the audit is not signed."),
   cards: ofServer("review_cards", "Review cards are not posted."),
+  jobs: ofServer("jobs", "A job that runs every minute does not end well."),
+  queue: ofServer("deliveries", "What was approved is not carried out in time."),
   disk: ({ dataDir, freeBytes }) => spaceFinding("DATA_DIR", dataDir, freeBytes),
 };
 
