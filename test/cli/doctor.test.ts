@@ -76,6 +76,18 @@ function change({ work }: Place, sql: string): void {
   db.close();
 }
 
+/** Damage the page at which the table of owners begins. */
+async function spoil(place: Place, damage: (page: Buffer) => void): Promise<void> {
+  const db = keepAlive(new BetterSqlite3(inData(place.work, "provost.db")));
+  db.pragma("wal_checkpoint(TRUNCATE)");
+  const number = Number(db.prepare("SELECT rootpage FROM sqlite_master WHERE name = 'owners'").pluck().get());
+  const size = Number(db.pragma("page_size", { simple: true }));
+  db.close();
+  const bytes = await readFile(inData(place.work, "provost.db"));
+  damage(bytes.subarray((number - 1) * size, number * size));
+  await writeFile(inData(place.work, "provost.db"), bytes);
+}
+
 const mapRole = (place: Place, roleId: string): void =>
   change(
     place,
@@ -163,19 +175,23 @@ const faults: Record<string, Fault> = {
     },
     finds: () => [["database", "fail", "The database ./notes.txt is damaged (file is not a database). Restore a backup of it."]],
   },
-  "a database with a damaged page": {
-    plant: async (place) => {
-      change(place, "PRAGMA wal_checkpoint(TRUNCATE)");
-      const db = keepAlive(new BetterSqlite3(inData(place.work, "provost.db"), { readonly: true }));
-      const [{ page }] = db.prepare("SELECT rootpage AS page FROM sqlite_master WHERE name = 'owners'").all() as [{ page: number }];
-      const size = Number(db.pragma("page_size", { simple: true }));
-      db.close();
-      const bytes = await readFile(inData(place.work, "provost.db"));
-      bytes.fill(0xff, (page - 1) * size, page * size);
-      await writeFile(inData(place.work, "provost.db"), bytes);
-    },
+  "a database with a page that is overwritten": {
+    plant: (place) => spoil(place, (page) => page.fill(0xff)),
     finds: () => [
       ["integrity", "fail", expect.stringMatching(/^The database \.\/data\/provost\.db is damaged \(.+\)\. Restore a backup of it\.$/)],
+    ],
+  },
+  "a database with a page that does not add up": {
+    // What its head says of unused bytes.
+    plant: (place) => spoil(place, (page) => page.writeUInt8(200, 7)),
+    finds: () => [
+      [
+        "integrity",
+        "fail",
+        expect.stringMatching(
+          /^The database \.\/data\/provost\.db is damaged \(\*\*\* in database main \*\*\* Tree \d+ page \d+: .+\)\. Restore a backup of it\.$/,
+        ),
+      ],
     ],
   },
   "a data folder of another database": {
