@@ -172,22 +172,26 @@ export const misconfigurations: Record<string, Mistake> = {
   },
   "a file of a value that is not there": {
     prepare: () => ({ DISCORD_TOKEN: "", DISCORD_TOKEN_FILE: "/run/secrets/no_such_token" }),
+    argv: ["config", "check"],
     code: 78,
     says: () => "DISCORD_TOKEN_FILE: names a file that cannot be read, /run/secrets/no_such_token (does not exist); check the path",
   },
   "a file of a value that is empty": {
     prepare: (work) => put(work, "token", "\n").then(() => ({ DISCORD_TOKEN: "", DISCORD_TOKEN_FILE: "./token" })),
+    argv: ["config", "check"],
     code: 78,
     says: () => "DISCORD_TOKEN_FILE: names an empty file, ./token; put the value into it",
   },
   "an .env with a quote that does not end": {
     prepare: (work) => put(work, ".env", 'OPERATOR_NAME="Harbour\nLOG_LEVEL="debug"\n'),
+    argv: ["config", "check"],
     code: 78,
     says: () =>
       "OPERATOR_NAME: the quote before its value in .env does not end on its line; put one at the end of the value, or take it out",
   },
   "an .env that is a folder": {
     prepare: (work) => putFolder(work, ".env"),
+    argv: ["config", "check"],
     code: 78,
     says: () => ".env is a folder. Name a file.",
   },
