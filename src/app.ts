@@ -142,6 +142,7 @@ export async function createApp(options: AppOptions) {
         return id;
       },
       routeRegistry: () => http.registry(),
+      jobStates: () => jobs.state(),
     });
   };
   const services = await open().catch(async (error: unknown) => {
@@ -196,7 +197,7 @@ export async function createApp(options: AppOptions) {
     });
   };
   const nightly = createNightlyBackup({ ...config.backup, clock: services.clock, logger });
-  const jobs = createJobs({ ...features.jobs(services), database: services.database.sweep, backup: nightly.sweep }, logger);
+  const jobs = createJobs({ ...features.jobs(services), database: services.database.sweep, backup: nightly.sweep }, logger, services.clock);
 
   return {
     ...services,

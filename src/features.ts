@@ -29,6 +29,7 @@ import { registry, serverFacts } from "./features/servers/feature.ts";
 import { staff } from "./features/staff/feature.ts";
 import { timeline } from "./features/timeline/feature.ts";
 import { appeals, cards, deliveries, requestRecords, workflows } from "./features/workflows/feature.ts";
+import type { JobState } from "./jobs.ts";
 import type { HttpApp } from "./http/app.ts";
 import type { Route } from "./operations/route.ts";
 
@@ -85,6 +86,8 @@ export type Services = ReturnType<typeof features.create>;
 export interface Interfaces {
   /** Every route, with whether it can be used as this installation is set up. */
   routeRegistry: HttpApp["registry"];
+  /** How each job has done since the start. */
+  jobStates: () => JobState[];
 }
 
 /** The chapters of the document, in the order in which the author of a client meets them. */
@@ -132,7 +135,7 @@ export function routeTable(): Route[] {
  */
 export async function openServices(options: CoreOptions & Partial<Interfaces>) {
   const core = await openCore(options);
-  const services = features.create({ routeRegistry: () => [], ...options, ...core });
+  const services = features.create({ routeRegistry: () => [], jobStates: () => [], ...options, ...core });
   return {
     ...services,
     async close(): Promise<void> {

@@ -21,17 +21,28 @@ const fileIn = (dataDir: string): string => join(dataDir, "keys.json");
  * Warn the operator where a key of `ENCRYPTION_KEYS` is gone, or is another one than before: what was stored with it opens no more. The data
  * folder keeps marks of the keys; they stay as they are until the keys are right again.
  */
-export function checkKeys({ dataDir, secrets }: Installation, logger: Pick<Logger, "error">): void {
+export function checkKeys(installation: Installation, logger: Pick<Logger, "error">): void {
+  const lost = lostKeys(installation);
+  for (const text of lost) logger.error(text);
+  if (lost.length > 0) return;
+  const file = fileIn(installation.dataDir);
+  writeMarks(file, { ...knownMarks(file), ...marksOf(installation.secrets.encryptionKeys) });
+}
+
+/** A sentence for each key of `ENCRYPTION_KEYS` that is gone, or is another one than before. */
+export function lostKeys({ dataDir, secrets }: Installation): string[] {
   const file = fileIn(dataDir);
-  const { [secretKeyId]: _, ...known } = readMarks(file);
-  const now = marksOf(secrets.encryptionKeys);
+  const [known, now] = [knownMarks(file), marksOf(secrets.encryptionKeys)];
   const lost = Object.keys(known).filter((id) => now[id] !== known[id]);
-  const way = `If that is meant, delete ${file} and restart.`;
-  for (const id of lost)
-    logger.error(
-      `ENCRYPTION_KEYS no longer has the key ${id} that it had: what was encrypted with it, such as the Discord grants of people, cannot be opened. Put it back at the end of ENCRYPTION_KEYS. ${way}`,
-    );
-  if (lost.length === 0) writeMarks(file, { ...known, ...now });
+  return lost.map(
+    (id) =>
+      `ENCRYPTION_KEYS no longer has the key ${id} that it had: what was encrypted with it, such as the Discord grants of people, cannot be opened. Put it back at the end of ENCRYPTION_KEYS. If that is meant, delete ${file} and restart.`,
+  );
+}
+
+function knownMarks(file: string): Marks {
+  const { [secretKeyId]: _, ...known } = readMarks(file);
+  return known;
 }
 
 /** Everything is encrypted with the first key: the others are no longer missed. */

@@ -1,7 +1,9 @@
 import { type App, createApp } from "./app.ts";
 import { loadConfigOrExit } from "./config/config.ts";
 import { boundHeap } from "./heap.ts";
+import { databaseRefusal } from "./database/refusals.ts";
 import { acceptFlag } from "./installation.ts";
+import { ProblemError } from "./kernel/errors.ts";
 import { operatorText } from "./kernel/operator-errors.ts";
 import { createLogDestination, createLogger } from "./logger.ts";
 import { acceptKeyFlag } from "./secret-key.ts";
@@ -57,7 +59,8 @@ export async function serve(argv: readonly string[]): Promise<void> {
     logger.info({ url: app.address() }, "listening");
     boundHeap();
   } catch (error) {
-    const reason = operatorText(error);
+    // What a service reports of the storage while it loads names no database: callers are not to know it.
+    const reason = operatorText(error instanceof ProblemError ? databaseRefusal(ground.config.database.url, error) : error);
     // The stack shows where the program is at fault; a mistake of the operator has none to show.
     logger.fatal(reason === undefined ? { err: error } : { reason }, "the start failed");
     leave(1, reason ?? explain(error));

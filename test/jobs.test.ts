@@ -60,6 +60,33 @@ test("a job that fails is logged by its name, keeps no other one from running, a
   ]);
 });
 
+test("of each job it is told when it last ended well, since when it fails, and how long it took", async () => {
+  let isWell = false;
+  const work = async (): Promise<void> => {
+    if (!isWell) throw new Error("no disk");
+    await new Promise((resolve) => setTimeout(resolve, 2000));
+  };
+  const { start, stop, state } = createJobs({ flaky: work, after: nothing }, logger);
+  const untouched = { lastSuccess: null, lastFailure: null, failingSince: null, runningSince: null, failures: 0, durationMs: null };
+  expect(state()).toEqual([
+    { name: "flaky", ...untouched },
+    { name: "after", ...untouched },
+  ]);
+  const minute = (number: number, seconds = 0): Date => new Date(Date.UTC(2026, 10, 22, 10, number, seconds));
+  start();
+  await vi.advanceTimersByTimeAsync(91_000);
+  const failed = { lastSuccess: null, lastFailure: minute(2), failingSince: minute(1), runningSince: null, failures: 2 };
+  expect(state()[0]).toEqual({ name: "flaky", ...failed, durationMs: expect.any(Number) as number });
+  expect(state()[1]).toMatchObject({ lastSuccess: minute(2), failingSince: null, failures: 0 });
+  isWell = true;
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(state()[0]).toMatchObject({ ...failed, runningSince: minute(3) });
+  await vi.advanceTimersByTimeAsync(2000);
+  expect(state()[0]).toMatchObject({ lastSuccess: minute(3, 2), lastFailure: minute(2), failingSince: null, failures: 2 });
+  expect(state()[0]?.runningSince).toBeNull();
+  await stop();
+});
+
 test("a round that takes longer than a minute is not run twice at once, and a stop waits for it", async () => {
   let finish = (): void => undefined;
   const { jobs, ran } = noted({ slow: () => new Promise<void>((resolve) => (finish = resolve)), after: nothing });

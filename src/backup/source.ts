@@ -34,7 +34,7 @@ function openSqlite(file: string): Source {
   const db = readSqlite(file);
   return {
     dialect: "sqlite",
-    query: (sql, values = []) => Promise.resolve(db.prepare<string[], Row>(sql.replaceAll(/\$\d/g, "?")).all(...values)),
+    query: async (sql, values = []) => db.prepare<string[], Row>(sql.replaceAll(/\$\d/g, "?")).all(...values),
     close: () => Promise.resolve(void db.close()),
   };
 }

@@ -11,6 +11,7 @@ import { bootstrapCommand, ownersCommand } from "./owners.ts";
 import { commandsCommand, type CommandsMeans } from "./commands.ts";
 import { configCommand } from "./config.ts";
 import { demoCommand } from "./demo.ts";
+import { doctorCommand } from "./doctor.ts";
 import { keysCommand } from "./keys.ts";
 import { openapiCommand } from "./openapi.ts";
 import { printError } from "./output.ts";
@@ -61,6 +62,7 @@ function createProgram(setExitCode: (code: number) => void, standIns: Partial<Co
     blacklistCommand(setExitCode),
     commandsCommand(setExitCode, standIns),
     configCommand(),
+    doctorCommand(setExitCode),
     statusCommand(setExitCode),
     openapiCommand(),
     auditCommand(setExitCode),

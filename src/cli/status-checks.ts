@@ -1,7 +1,8 @@
 import { z } from "zod";
-
-/** How much room the data folder needs: below the first there is a warning, below the second writes are about to fail. */
-const [lowBytes, leastBytes] = [1_073_741_824, 104_857_600];
+import type { Config } from "../config/config.ts";
+import { httpAddress } from "../kernel/addresses.ts";
+import { spaceFinding } from "./disk-space.ts";
+import { pass, warn, type Finding } from "./findings.ts";
 
 const Check = z.object({ status: z.enum(["pass", "warn", "fail"]), reason: z.string().optional() });
 
@@ -22,42 +23,34 @@ export interface Seen {
   freeBytes: number | undefined;
 }
 
-export interface Finding {
-  status: "pass" | "warn" | "fail";
-  text: string;
-}
-
 /** What `provost status` tells of a running server, in this order. */
 export const statusChecks: Readonly<Record<string, (seen: Seen) => Finding>> = {
   version: ({ health: { service }, installed }) =>
-    service.version === installed
-      ? { status: "pass", text: installed }
-      : { status: "warn", text: `${service.version} runs, and ${installed} is installed: restart the server.` },
+    service.version === installed ? pass(installed) : warn(`${service.version} runs, and ${installed} is installed: restart the server.`),
   database: ofServer("storage", "The database takes no writes."),
   discord: ofServer("discord_gateway", "The bot is not connected to Discord."),
   guilds: ofServer("guild_state", "The state of the servers in Discord is not complete."),
   audit: ofServer("audit_checkpoints", "The head of the audit is not signed."),
   cards: ofServer("review_cards", "Review cards are not posted."),
-  disk({ dataDir, freeBytes }) {
-    if (freeBytes === undefined) return { status: "pass", text: `${dataDir} is not on this machine` };
-    const free = `${Math.round(freeBytes / 1_048_576).toString()} MB free at ${dataDir}`;
-    if (freeBytes >= lowBytes) return { status: "pass", text: free };
-    return {
-      status: freeBytes < leastBytes ? "fail" : "warn",
-      text: `${free}: free some space on its disk, or move DATA_DIR to a larger one.`,
-    };
-  },
+  jobs: ofServer("jobs", "A job that runs every minute does not end well."),
+  queue: ofServer("deliveries", "What was approved is not carried out in time."),
+  disk: ({ dataDir, freeBytes }) => spaceFinding("DATA_DIR", dataDir, freeBytes),
 };
 
 /** A check of the server itself. Without a key the server tells its result and not the reason. */
 function ofServer(name: string, what: string): (seen: Seen) => Finding {
   return ({ health }) => {
     const check = health.checks[name];
-    if (check === undefined) return { status: "warn", text: "The server does not tell: it is of another version. Restart it." };
-    if (check.status === "pass") return { status: "pass", text: check.reason ?? "" };
+    if (check === undefined) return warn("The server does not tell: it is of another version. Restart it.");
+    if (check.status === "pass") return pass(check.reason ?? "");
     return {
       status: check.status,
       text: check.reason ?? `${what} The log says why, or name a key that holds \`system.health.read\` with \`--key-file\`.`,
     };
   };
+}
+
+/** Where a server of this machine can be asked. It may listen at every address of the machine, which is none that can be asked. */
+export function addressOf({ host, port }: Config["http"]): string {
+  return httpAddress(host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host, port);
 }

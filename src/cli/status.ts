@@ -1,11 +1,11 @@
-import { readFile, statfs } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { Command } from "commander";
-import { loadConfigOrExit, type Config } from "../config/config.ts";
-import { httpAddress } from "../kernel/addresses.ts";
+import { loadConfigOrExit } from "../config/config.ts";
 import { fileError, OperatorError, systemReason } from "../kernel/operator-errors.ts";
 import { version } from "../version.ts";
-import { print, table } from "./output.ts";
-import { Health, statusChecks, type Finding } from "./status-checks.ts";
+import { freeBytes } from "./disk-space.ts";
+import { printFindings } from "./findings.ts";
+import { addressOf, Health, statusChecks } from "./status-checks.ts";
 
 interface Options {
   url?: string;
@@ -14,7 +14,6 @@ interface Options {
 }
 
 const timeoutMs = 5000;
-const shown = { pass: "ok", warn: "warning", fail: "wrong" } as const;
 
 /** `provost status`: how a running server does. */
 export function statusCommand(setExitCode: (code: number) => void): Command {
@@ -33,17 +32,9 @@ export function statusCommand(setExitCode: (code: number) => void): Command {
         freeBytes: await freeBytes(config.dataDir),
       };
       const findings = Object.entries(statusChecks).map(([name, check]) => ({ name, ...check(seen) }));
-      const isWell = findings.every(({ status }) => status !== "fail");
-      if (json === true)
-        print(JSON.stringify({ ok: isWell, url: address, instance_id: seen.health.service.instance_id, checks: findings }));
-      else for (const line of linesOf(findings)) print(line);
+      const isWell = printFindings(findings, { json, url: address, instance_id: seen.health.service.instance_id });
       if (!isWell) setExitCode(1);
     });
-}
-
-/** The server may listen at every address of the machine, which is none that can be asked. */
-function addressOf({ host, port }: Config["http"]): string {
-  return httpAddress(host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host, port);
 }
 
 async function readHealth(address: string, keyFile: string | undefined): Promise<Health> {
@@ -78,18 +69,4 @@ async function readKey(path: string): Promise<string> {
   } catch (error) {
     throw fileError(error, { path });
   }
-}
-
-async function freeBytes(folder: string): Promise<number | undefined> {
-  return statfs(folder).then(
-    ({ bavail, bsize }) => bavail * bsize,
-    () => undefined,
-  );
-}
-
-function linesOf(findings: readonly (Finding & { name: string })[]): string[] {
-  return table(
-    ["CHECK", "RESULT", "DETAIL"],
-    findings.map(({ name, status, text }) => [name, shown[status], text]),
-  );
 }

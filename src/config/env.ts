@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { parseEnv } from "node:util";
-import { fileError, systemReason } from "../kernel/operator-errors.ts";
+import { fileError, OperatorError, systemReason } from "../kernel/operator-errors.ts";
 import { isLoopback } from "./values.ts";
 import { Env, fileVariables, variableNames, whereToFind, type VariableName } from "./variables.ts";
 
@@ -106,12 +106,29 @@ function contradictions(given: Partial<Record<VariableName, string>>): Array<[Va
 }
 
 /**
+ * The variable whose value opens a quote that does not end on its line: the lines after it would become part of the value. No variable has
+ * a value of several lines.
+ */
+function openQuote(text: string): string | undefined {
+  const opened = /^\s*(?:export\s+)?(\w+)\s*=\s*(["'`])(.*)$/;
+  const found = text.split("\n").map((line) => opened.exec(line) ?? []);
+  return found.find(([, name, quote = "", rest = ""]) => isKnown(name) && !rest.includes(quote))?.[1];
+}
+
+const isKnown = (name = ""): boolean => variableNames.includes(name.replace(/_FILE$/, "") as VariableName);
+
+/**
  * The process's environment over the `.env` file of the working directory: what the real environment sets wins,
  * also where one of them gives a value and the other names its file.
- * @throws Error when there is a `.env` that cannot be read
+ * @throws OperatorError when there is a `.env` that cannot be read
  */
 export function processEnvironment(): Variables {
   const text = readDotEnv();
+  const open = openQuote(text);
+  if (open !== undefined)
+    throw new OperatorError(
+      `${open}: the quote before its value in .env does not end on its line; put one at the end of the value, or take it out`,
+    );
   const fromFile: Record<string, string | undefined> = parseEnv(text);
   for (const name of fileVariables) {
     if (process.env[name] !== undefined) delete fromFile[`${name}_FILE`];

@@ -1,5 +1,5 @@
 import { chmod, lstat, mkdir, readdir, stat } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname, join, normalize } from "node:path";
 
 /** What no other account of the machine may do with a file or a folder. */
 const others = 0o077;
@@ -37,18 +37,29 @@ export interface Loose {
  * @returns what was open
  */
 export async function keepPrivate(folder: string, files: readonly string[] = []): Promise<Loose[]> {
-  if (process.platform === "win32") return [];
-  const names = await readdir(folder).catch(() => []);
-  const found = await Promise.all([folder, ...names.map((name) => join(folder, name)), ...files].map(mended));
-  return found.flatMap((one) => one ?? []);
+  return Promise.all((await findLoose(folder, files)).map(mended));
 }
 
-async function mended(path: string): Promise<Loose | undefined> {
-  const { mode } = (await lstat(path).catch(() => undefined)) ?? { mode: 0 };
-  if ((mode & others) === 0 || (mode & 0o170000) === 0o120000) return undefined;
-  const isMended = await chmod(path, mode & 0o700).then(
-    () => true,
-    () => false,
-  );
+/** The folder, and those of its files and of the further ones, that other accounts of the machine can open. */
+export async function findLoose(folder: string, files: readonly string[] = []): Promise<string[]> {
+  if (process.platform === "win32") return [];
+  const names = await readdir(folder).catch(() => []);
+  const paths = [...new Set([folder, ...names.map((name) => join(folder, name)), ...files].map(normalize))];
+  const areLoose = await Promise.all(paths.map(isLoose));
+  return paths.filter((_, index) => areLoose[index]);
+}
+
+async function isLoose(path: string): Promise<boolean> {
+  const found = await lstat(path).catch(() => undefined);
+  return found !== undefined && !found.isSymbolicLink() && (found.mode & others) !== 0;
+}
+
+async function mended(path: string): Promise<Loose> {
+  const isMended = await stat(path)
+    .then(({ mode }) => chmod(path, mode & 0o700))
+    .then(
+      () => true,
+      () => false,
+    );
   return { path, isMended };
 }

@@ -5,7 +5,7 @@ import { keepAlive } from "./keep-alive.ts";
 import { DatabaseError } from "./errors.ts";
 import { fileURLToPath } from "node:url";
 import { toProblem } from "./problems.ts";
-import { databaseRefusal, placeOf } from "./refusals.ts";
+import { damagedText, databaseRefusal, placeOf } from "./refusals.ts";
 import { packageFolder } from "../package-folder.ts";
 import type { Dialect } from "./dialect.ts";
 
@@ -56,7 +56,7 @@ function assertIntact(db: BetterSqlite3.Database, file: string): void {
     if (code !== "SQLITE_NOTADB" && code?.startsWith("SQLITE_CORRUPT") !== true) throw cause;
     verdict = (cause as Error).message;
   }
-  if (verdict !== "ok") throw new DatabaseError("corrupt", `The database ${file} is damaged (${String(verdict)}). Restore a backup of it.`);
+  if (verdict !== "ok") throw new DatabaseError("corrupt", damagedText(file, String(verdict)));
 }
 
 function readApplied(db: BetterSqlite3.Database, place: string): AppliedMigration[] {

@@ -39,7 +39,13 @@ function reportedBy(error: unknown): Reported {
   return { code: typeof code === "string" ? code : "", message, error };
 }
 
+/** @param verdict what SQLite says is wrong */
+export function damagedText(file: string, verdict: string): string {
+  return `The database ${file} is damaged (${verdict.replaceAll(/\s+/g, " ")}). Restore a backup of it.`;
+}
+
 function ofSqlite(file: string, { code, message }: Reported): string | undefined {
+  if (code === "SQLITE_NOTADB" || code.startsWith("SQLITE_CORRUPT")) return damagedText(file, message);
   if (/^SQLITE_(BUSY|LOCKED)/.test(code)) return `Another program holds the database ${file}. Stop it, and try again.`;
   if (code === "SQLITE_FULL") return `There is no space left for the database ${file}. Free some on its disk, and start again.`;
   if (code.startsWith("SQLITE_IOERR")) return `The disk of the database ${file} fails (${message}). Check the disk, then restore a backup.`;

@@ -2,8 +2,10 @@ import {
   allowInsecureRequests,
   authorizationCodeGrantRequest,
   type AuthorizationServer,
+  clientCredentialsGrantRequest,
   ClientSecretPost,
   processAuthorizationCodeResponse,
+  processClientCredentialsResponse,
   processRefreshTokenResponse,
   refreshTokenGrantRequest,
   revocationRequest,
@@ -63,6 +65,11 @@ export interface DiscordOAuth {
   exchange(p: { callbackUrl: URL; expectedState: string; codeVerifier: string; redirectUri: string }): Promise<UserTokens>;
   /** Spends the refresh token. @throws OAuthRefusal invalid_grant, discord_error */
   refresh(refreshToken: string): Promise<UserTokens>;
+  /**
+   * Ask for a token without a person, which Discord gives for the owner of the application, and drop it: to revoke it would end what the
+   * owner has agreed to as a person. @throws OAuthRefusal discord_error, of the client where Discord does not take its id or its secret
+   */
+  checkClient(): Promise<void>;
   /** Ends the whole grant; a token that has ended already is no error. */
   revoke(token: string): Promise<void>;
   /** @throws OAuthRefusal token_rejected, scope_missing, discord_error */
@@ -173,6 +180,14 @@ export function createDiscordOAuth({ apiBase, clientId, clientSecret, clock = sy
         const options = await usual();
         const response = await fetchAnswer(() => refreshTokenGrantRequest(as, client, authentication, refreshToken, options));
         return tokensOf(processRefreshTokenResponse(as, client, response));
+      }),
+    checkClient: () =>
+      refusing(async () => {
+        const as = await server();
+        const parameters = new URLSearchParams({ scope: "identify" });
+        const options = await usual();
+        const response = await fetchAnswer(() => clientCredentialsGrantRequest(as, client, authentication, parameters, options));
+        await processClientCredentialsResponse(as, client, response);
       }),
     revoke: (token) =>
       refusing(async () => {

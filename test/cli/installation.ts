@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
+import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join, relative } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -80,6 +80,8 @@ async function build(place: string): Promise<void> {
   const made = await mkdtemp(`${place}-`);
   await bundle(join(made, "dist"), [...program, ...Object.values(children)]);
   for (const name of ["bin", "prisma", "package.json"]) await cp(join(root, name), join(made, name), { recursive: true });
+  // Tests run it as another account, too.
+  await chmod(made, 0o755);
   // Somebody else may have been faster.
   await rename(made, place).catch(() => rm(made, { recursive: true, force: true }));
 }

@@ -8,13 +8,14 @@ import { createSandbox, type Sandbox } from "../../src/sandbox/index.ts";
 import { freshKey, validEnvironment } from "../config/environment.ts";
 import { until } from "../discord/support.ts";
 import { installation } from "./installation.ts";
+import { oversights } from "./misconfigurations.ts";
 import { createWorkplace, operatorEnv } from "./run.ts";
 
 async function createDiscord() {
   const sandbox = await createSandbox();
   onTestFinished(() => sandbox.stop());
   const guild = sandbox.createGuild({ name: "Harbour" });
-  return { sandbox, env: environment(sandbox, guild.id) };
+  return { sandbox, guild, env: environment(sandbox, guild.id) };
 }
 
 function environment(sandbox: Sandbox, guildId: string): Record<string, string> {
@@ -25,7 +26,7 @@ function environment(sandbox: Sandbox, guildId: string): Record<string, string> 
 async function serveUntil(
   directory: string,
   env: Record<string, string>,
-  text: RegExp,
+  text: string,
   ask: (url: string) => Promise<unknown> = async () => {},
 ) {
   const script = (await installation()).program;
@@ -37,7 +38,7 @@ async function serveUntil(
   child.stderr?.on("data", (part: string) => (said += part));
   await until(() => (url = /"url":"([^"]+)"/.exec(said)?.[1] ?? "") !== "" || child.exitCode !== null, 60_000);
   await ask(url);
-  await until(() => text.test(said) || child.exitCode !== null, 60_000);
+  await until(() => (said.includes(text) && said.includes('"listening"')) || child.exitCode !== null, 60_000);
   child.kill("SIGTERM");
   expect(await ended).toBe(0);
   expect(said).not.toMatch(/"stack":"[^"]/);
@@ -49,55 +50,21 @@ async function serveUntil(
     .map(({ msg, reason }) => (reason === undefined ? msg : `${msg}: ${reason}`));
 }
 
-test("a server of GUILD_IDS that the bot is not in is named with the address that invites it", async () => {
+test.each(Object.entries(oversights))("%s is the one thing that the log warns of", async (_, { prepare, ask, warns }) => {
   await using work = await createWorkplace();
-  const { env } = await createDiscord();
-  const elsewhere = "613425648685547520";
-  const said = await serveUntil(work.directory, { ...env, GUILD_IDS: `${env["GUILD_IDS"] ?? ""},${elsewhere}` }, /not in it/);
-  const { DISCORD_CLIENT_ID: id = "" } = env;
-  expect(said).toEqual([
-    `GUILD_IDS names the server ${elsewhere}, but the bot is not in it. Invite it with https://discord.com/oauth2/authorize?client_id=${id}&scope=bot+applications.commands&guild_id=${elsewhere}, or take the id out of GUILD_IDS and restart.`,
-  ]);
-});
-
-test("a variable that looks like a setting and is none is named at the start", async () => {
-  await using work = await createWorkplace();
-  const { env } = await createDiscord();
-  const said = await serveUntil(work.directory, { ...env, LOG_LEVL: "debug" }, /listening/);
-  expect(said).toEqual(["LOG_LEVL is not a setting: did you mean LOG_LEVEL?"]);
-});
-
-test("a client id of another application than the token's is named", async () => {
-  await using work = await createWorkplace();
-  const { env } = await createDiscord();
-  const said = await serveUntil(work.directory, { ...env, DISCORD_CLIENT_ID: "80351110224678912", COMMANDS_REGISTER: "off" }, /belongs to/);
-  expect(said).toEqual([
-    `DISCORD_CLIENT_ID is 80351110224678912, but DISCORD_TOKEN belongs to the application ${env["DISCORD_CLIENT_ID"] ?? ""}: commands are not registered, and nobody can agree to be checked. Copy the id, the token and the client secret from the same application.`,
-  ]);
-});
-
-test("a refused token, and a switch that is off in the developer portal, are named with what mends them; HTTP goes on", async () => {
-  await using work = await createWorkplace();
-  const { sandbox, env } = await createDiscord();
-  const refused = await serveUntil(work.directory, { ...env, DISCORD_TOKEN: "sandbox.hunter2.token" }, /after a restart/);
-  const failed = "the bot is not connected to Discord, and tries again only after a restart; HTTP goes on";
-  expect(refused).toContain(
-    `${failed}: Discord refuses the bot token. In the developer portal open Bot, reset the token, put the new one into \`DISCORD_TOKEN\`, then restart.`,
-  );
-  expect(refused.join()).not.toContain("hunter2");
-  sandbox.setPrivilegedIntents(0);
-  let live = 0;
-  const off = await serveUntil(work.directory, env, /after a restart/, async (url) => (live = (await fetch(`${url}/livez`)).status));
-  expect(off).toContain(
-    `${failed}: Discord refuses to show the bot the members of its servers. In the developer portal open Bot, switch on Server Members Intent under Privileged Gateway Intents, then restart.`,
-  );
-  expect(live).toBe(200);
+  const { sandbox, guild, env: usual } = await createDiscord();
+  const env = { ...usual, ...(await prepare({ work, sandbox, guild })) };
+  const expected = warns(env);
+  const begin = typeof expected === "string" ? (expected.split(": Discord")[0] ?? "") : "DISCORD_CLIENT_ID is";
+  const said = await serveUntil(work.directory, env, begin, ask);
+  expect(said).toEqual([typeof expected === "string" ? expected : (expect.stringMatching(expected) as string)]);
+  expect(said.join()).not.toContain("hunter2");
 });
 
 test("keys of ENCRYPTION_KEYS that are not those of before are named at each start until they are back, or are meant", async () => {
   await using work = await createWorkplace();
   const { env } = await createDiscord();
-  const start = (given: Record<string, string>) => serveUntil(work.directory, { ...env, ...given }, /listening/);
+  const start = (given: Record<string, string>) => serveUntil(work.directory, { ...env, ...given }, '"listening"');
   expect(await start({})).toEqual([]);
   const others = { ENCRYPTION_KEYS: `k3:${freshKey()}` };
   const way = "If that is meant, delete data/keys.json and restart.";
@@ -112,15 +79,6 @@ test("keys of ENCRYPTION_KEYS that are not those of before are named at each sta
   for (const key of (env["ENCRYPTION_KEYS"] ?? "").split(",").map((entry) => entry.slice(3))) expect(marks).not.toContain(key);
   expect(await work.provost(["secrets", "reencrypt"], { ...env, ...added })).toMatchObject({ code: 0 });
   expect(await start({ ENCRYPTION_KEYS: added.ENCRYPTION_KEYS.split(",")[0] ?? "" })).toEqual([]);
-});
-
-test("a proxy that is not trusted is named by the variable", async () => {
-  await using work = await createWorkplace();
-  const { env } = await createDiscord();
-  const ask = (url: string) => fetch(`${url}/livez`, { headers: { "x-forwarded-for": "203.0.113.9" } });
-  expect(await serveUntil(work.directory, env, /TRUSTED_PROXIES/, ask)).toEqual([
-    "A request came through a proxy (X-Forwarded-For), but TRUSTED_PROXIES is empty: everybody behind that proxy shares the limits of one address. If the proxy is yours, set TRUSTED_PROXIES to its address and restart.",
-  ]);
 });
 
 test("an address that only this machine opens is no address for a consent page, and http is none for others", async () => {

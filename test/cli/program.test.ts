@@ -62,7 +62,7 @@ test("the program without a verb shows its help and fails, from any working dire
   await using work = await createWorkplace();
   await using checkout = await createCheckout();
   for (const program of [(await installation()).program, checkout.program]) {
-    const { code, stdout, stderr } = await work.provost([], {}, program);
+    const { code, stdout, stderr } = await work.provost([], {}, { program });
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toMatch(/^Usage: provost/);
   }

@@ -14,6 +14,14 @@ export interface Outcome {
 
 type Variables = Record<string, string>;
 
+interface ProcessOptions {
+  /** The script to run; that of a built installation by default. */
+  program?: string | undefined;
+  /** The account it runs as, where the tests are root. */
+  uid?: number;
+  gid?: number;
+}
+
 /** What a process of an operator sees of the environment. */
 export const operatorEnv = (env: Variables = {}): Variables => ({ PATH: process.env["PATH"] ?? "", ...env });
 
@@ -24,9 +32,9 @@ export async function createWorkplace(dotEnv?: string) {
   return {
     directory,
     /** Run the command line as an operator does: a real process that sees nothing but the given environment. */
-    async provost(argv: readonly string[], env: Variables = {}, program?: string): Promise<Outcome> {
+    async provost(argv: readonly string[], env: Variables = {}, { program, ...account }: ProcessOptions = {}): Promise<Outcome> {
       const script = program ?? (await installation()).program;
-      const options = { cwd: directory, env: operatorEnv(env), timeout: 120_000, maxBuffer: 1 << 26 };
+      const options = { cwd: directory, env: operatorEnv(env), timeout: 120_000, maxBuffer: 1 << 26, ...account };
       return await new Promise((resolve) => {
         execFile(process.execPath, [script, ...argv], options, (error, stdout, stderr) => {
           resolve({ code: error === null ? 0 : typeof error.code === "number" ? error.code : -1, stdout, stderr });

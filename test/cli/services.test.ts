@@ -186,7 +186,7 @@ test("the OpenAPI document needs no environment and is alone on standard output"
   // Compiling every source at the start is slow; the quick tier does so for the help alone.
   const programs = tier === "quick" ? [undefined] : [undefined, checkout.program];
   for (const program of programs) {
-    const { code, stdout, stderr } = await work.provost(["openapi"], {}, program);
+    const { code, stdout, stderr } = await work.provost(["openapi"], {}, { program });
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(JSON.parse(stdout)).toMatchObject({ openapi: expect.stringMatching(/^3\.1\./), paths: { "/health": expect.anything() } });
   }

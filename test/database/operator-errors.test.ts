@@ -2,7 +2,7 @@
 // @module-tag slow
 import pg from "pg";
 import { expect, inject, onTestFinished, test } from "vitest";
-import { createUnmigrated } from "../support/database.ts";
+import { createEmptyCopy, createUnmigrated } from "../support/database.ts";
 import { validEnvironment } from "../config/environment.ts";
 import { createWorkplace } from "../cli/run.ts";
 
@@ -83,9 +83,26 @@ test.runIf(inject("dialect") === "postgres")(
     expect(await startWith(changed(url, (address) => address.searchParams.set("sslmode", "verify-full")))).toBe(
       `${where} takes no encrypted connections. Take \`sslmode\` out of \`DATABASE_URL\`.`,
     );
+    await administer(url, `ALTER ROLE ${poor} CONNECTION LIMIT 0`);
+    expect(await startWith(as(poor))).toBe(`${where} has no free connection. Raise its max_connections, or stop what else is connected.`);
+    await administer(url, `ALTER DATABASE ${name} SET default_transaction_read_only = on`);
+    expect(await startWith(url)).toBe(
+      `${where} takes no changes: it is a standby, or set to read-only. Name the primary in \`DATABASE_URL\`.`,
+    );
+    await administer(url, "SET default_transaction_read_only = off", `ALTER DATABASE ${name} RESET default_transaction_read_only`);
     await administer(url, "CREATE TABLE shop (id int)");
     expect(await startWith(url)).toBe(
       `The database ${name} of ${where} has the table shop but no migrations, so it belongs to another program. Name an empty one in \`DATABASE_URL\`.`,
     );
   },
 );
+
+test.runIf(inject("dialect") === "postgres")("a standby behind tables that are up to date is named, too", async () => {
+  const { url, remove } = await createEmptyCopy();
+  onTestFinished(remove);
+  const { host, pathname } = new URL(url);
+  await administer(url, `ALTER DATABASE ${pathname.slice(1)} SET default_transaction_read_only = on`);
+  expect(await startWith(url)).toBe(
+    `PostgreSQL at ${host} takes no changes: it is a standby, or set to read-only. Name the primary in \`DATABASE_URL\`.`,
+  );
+});

@@ -1,8 +1,14 @@
 import { expect, test, vi } from "vitest";
+import { pino } from "pino";
+import { jobsCheck } from "../../src/features/health/checks.ts";
+import { createJobs } from "../../src/jobs.ts";
 import { createHealthService, type HealthCheck } from "../../src/features/health/health.service.ts";
 import { healthRoutes } from "../../src/features/health/health.routes.ts";
 import type { RegistryEntry } from "../../src/http/app.ts";
 import { startApp, type TestOptions, thingRoutes } from "../http/support.ts";
+import { Prisma } from "../../src/generated/sqlite/client.ts";
+import { systemCall } from "../../src/kernel/call.ts";
+import { uuid7 } from "../../src/kernel/ids.ts";
 import { createWorld } from "../support/world.ts";
 
 const capabilities = {
@@ -29,7 +35,16 @@ async function startHealth({ isShuttingDown = () => false, isAlive = () => true,
   const health = createHealthService({
     clock: { now: () => new Date("2026-11-20T10:00:00.000Z") },
     service: { name: "provost", version: "1.0.0", instanceId: "instance", commit: "abc123" },
-    checks: { storage: pass, discord_gateway: pass, guild_state: pass, audit_checkpoints: pass, review_cards: pass, ...checks },
+    checks: {
+      storage: pass,
+      discord_gateway: pass,
+      guild_state: pass,
+      audit_checkpoints: pass,
+      review_cards: pass,
+      jobs: pass,
+      deliveries: pass,
+      ...checks,
+    },
     capabilities: () => capabilities,
     routes: () => registry(),
     isShuttingDown,
@@ -68,6 +83,8 @@ test("a stranger sees that all is well, what is offered and nothing more", async
       guild_state: { status: "pass" },
       audit_checkpoints: { status: "pass" },
       review_cards: { status: "pass" },
+      jobs: { status: "pass" },
+      deliveries: { status: "pass" },
     },
     time: "2026-11-20T10:00:00.000Z",
   });
@@ -192,8 +209,88 @@ test("the whole service tells a holder of system.health.read why it is degraded,
     ["status"],
     ["status"],
     ["status"],
+    ["status"],
+    ["status"],
   ]);
   expect((await world.get("/readyz", { key: null })).status).toBe(200);
   world.sandbox.faults.up();
   await away;
+});
+
+/** A world whose clock can be moved on. */
+async function createLater() {
+  const time = { offset: 0 };
+  const world = await createWorld({ clock: { now: () => new Date(Date.now() + time.offset) } });
+  return {
+    world,
+    later: (seconds: number) => void (time.offset += seconds * 1000),
+    checkOf: async (name: string) => (await world.get("/health")).body.checks[name],
+  };
+}
+
+test("a job that fails is told of for an hour, and is wrong when it has failed for one", async () => {
+  const { world, later, checkOf } = await createLater();
+  const alter = (from: string, to: string) =>
+    world.app.database.write(systemCall("cli", uuid7()), async ({ db }) => {
+      await db.$executeRaw(Prisma.raw(`ALTER TABLE ${from} RENAME TO ${to}`));
+    });
+  await world.app.runJobs();
+  expect(await checkOf("jobs")).toEqual({ status: "pass" });
+  await alter("callsign_repairs", "gone");
+  await world.app.runJobs();
+  expect(await checkOf("jobs")).toEqual({
+    status: "warn",
+    reason: expect.stringMatching(/^The job callsignRepairs failed at \d{4}-\S+Z\. The log says why\.$/) as string,
+  });
+  later(3600);
+  await world.app.runJobs();
+  expect(await checkOf("jobs")).toEqual({
+    status: "fail",
+    reason: expect.stringMatching(/^The job callsignRepairs has failed every minute since \d{4}-\S+Z\. The log says why\.$/) as string,
+  });
+  expect((await world.get("/health", { key: null })).body.checks.jobs).toEqual({ status: "fail" });
+  await alter("gone", "callsign_repairs");
+  await world.app.runJobs();
+  expect(await checkOf("jobs")).toMatchObject({ status: "warn" });
+  later(3600);
+  expect(await checkOf("jobs")).toEqual({ status: "pass" });
+});
+
+test("a job that does not end keeps the others from running, and is wrong after an hour", async () => {
+  const jobs = createJobs({ stuck: () => new Promise(() => undefined), after: () => Promise.resolve() }, pino({ level: "silent" }));
+  void jobs.runAll();
+  await vi.waitUntil(() => jobs.state()[0]?.runningSince !== null);
+  expect(jobsCheck(jobs.state(), Date.now() + 3_500_000)).toEqual({ status: "pass" });
+  expect(jobsCheck(jobs.state(), Date.now() + 3_600_000)).toEqual({
+    status: "fail",
+    reason: expect.stringMatching(
+      /^The job stuck has run since \d{4}-\S+Z and keeps the others from running\. Restart the service\.$/,
+    ) as string,
+  });
+});
+
+test("what an approval left for the bot is late after a minute, and wrong after an hour", async () => {
+  const { world, later, checkOf } = await createLater();
+  const [requester, decider] = [await world.staff("moderator"), await world.staff("senior")];
+  const filed = await world.post(
+    "/workflows/blacklist-user",
+    { user_id: "80351110224678912", category: "raid", severity: "medium", reason: "Led the raid.", server_ids: ["613425648685547520"] },
+    { actor: requester },
+  );
+  const away = world.sandbox.faults.down(Infinity);
+  await vi.waitUntil(() => world.app.discord.status().state !== "ready", { timeout: 60_000, interval: 20 });
+  const decision = { decision: "approve", reason: "Three people saw it." };
+  const decided = await world.post(`/workflows/blacklist-user/${String(filed.body.id)}/decision`, decision, { actor: decider });
+  expect(decided.status, JSON.stringify(decided.body)).toBe(200);
+  expect(await checkOf("deliveries")).toEqual({ status: "pass" });
+  later(70);
+  const reason = expect.stringMatching(
+    /^What approvals left to be done is late: 1 due, the oldest since \d{4}-\S+Z\. Look at the connection to Discord first, then at the log\.$/,
+  ) as string;
+  expect(await checkOf("deliveries")).toEqual({ status: "warn", reason, age_seconds: expect.any(Number) as number });
+  later(3600);
+  expect(await checkOf("deliveries")).toMatchObject({ status: "fail", reason });
+  world.sandbox.faults.up();
+  await away;
+  await vi.waitUntil(async () => (await checkOf("deliveries")).status === "pass", { timeout: 60_000, interval: 50 });
 });

@@ -99,7 +99,7 @@ export function createGatewaySession({
     deadline = undefined;
     hooks.onReady();
   };
-  const log = (error: unknown): void => logger.warn({ err: safeError(error) }, "Discord client");
+  const log = (error: unknown): void => logger[isClosedForGood(error) ? "debug" : "warn"]({ err: safeError(error) }, "Discord client");
 
   client.on(Events.Error, log);
   client.on(Events.ShardError, log);
@@ -153,4 +153,11 @@ export function createGatewaySession({
 /** Whether a login failed because Discord does not know the token; other fatal refusals come as a close code. */
 function isTokenRefused(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === DiscordjsErrorCodes.TokenInvalid;
+}
+
+/** Whether the library tells of a close code for which there is an instruction: the operator reads that one line. */
+function isClosedForGood(error: unknown): boolean {
+  const told =
+    /^(Authentication failed|Invalid shard|Sharding is required|Used (an invalid API version|invalid intents|disallowed intents))$/;
+  return error instanceof Error && told.test(error.message);
 }

@@ -95,7 +95,7 @@ function isThread({ type }: Channel): boolean {
 }
 
 /**
- * Whether a member may read the history of a channel, by the rules Discord documents for permissions.
+ * Whether a member may read the history of a channel.
  * @param channel for a thread its parent channel
  * @param isPrivate whether it is a private thread; its members are not looked up, so only those who manage threads may read it
  */
@@ -104,12 +104,19 @@ export function canRead(
   member: Member,
   { guild, channel, isPrivate }: { guild: Guild; channel: Channel; isPrivate: boolean },
 ): boolean {
-  if (guild.owner_id === userId) return true;
+  const wanted = isPrivate ? reading | PermissionFlagsBits.ManageThreads : reading;
+  return (permissionsOf(userId, member, guild, channel) & wanted) === wanted;
+}
+
+const every = ~0n;
+
+/** What a member may do in a guild, or in one of its channels, by the rules Discord documents for permissions. */
+export function permissionsOf(userId: string, member: Member, guild: Guild, channel?: Channel): bigint {
+  if (guild.owner_id === userId) return every;
   const roleIds = new Set([guild.id, ...member.roles]);
   const base = guild.roles.filter(({ id }) => roleIds.has(id)).reduce((bits, { permissions }) => bits | permissions, 0n);
-  if ((base & PermissionFlagsBits.Administrator) !== 0n) return true;
-  const wanted = isPrivate ? reading | PermissionFlagsBits.ManageThreads : reading;
-  return (overwritten(base, userId, roleIds, channel) & wanted) === wanted;
+  if ((base & PermissionFlagsBits.Administrator) !== 0n) return every;
+  return channel === undefined ? base : overwritten(base, userId, roleIds, channel);
 }
 
 /** Applies the overwrites in Discord's order: everyone, then the member's roles together, then the member. */

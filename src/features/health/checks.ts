@@ -2,6 +2,8 @@ import type { Deps } from "../deps.ts";
 import type { ForeignGuild } from "../../discord/guild-state.ts";
 import type { Discord } from "../../discord/client.ts";
 import type { NativeWatch } from "../native-actions/watch.ts";
+import type { JobState } from "../../jobs.ts";
+import type { Deliveries } from "../workflows/delivery/deliveries.ts";
 import type { Cards } from "../workflows/cards/cards.ts";
 import { databaseRefusal } from "../../database/refusals.ts";
 import { operatorText } from "../../kernel/operator-errors.ts";
@@ -11,11 +13,19 @@ const storageCheckMs = 1000;
 const faultsToldMs = 600_000;
 /** Cards may be so many seconds behind: a pause of Discord is no reason to call anybody. */
 const cardsBehindSeconds = 60;
+/** How long what an approval left to be done may be late before there is a warning, and before it is wrong. */
+const [lateSeconds, tooLateSeconds] = [60, 3600];
+/** A job that has not ended well for so long needs somebody; one that failed less long ago is told of. */
+const jobMs = 3_600_000;
 
-export interface ChecksDeps extends Deps<"database" | "guildState" | "servedGuilds"> {
+export interface ChecksDeps extends Deps<"database" | "clock" | "guildState" | "servedGuilds"> {
   /** Says what is wrong with the signed positions of the audit. */
   audit: { state(): { reason?: string } };
   discord: Discord;
+  /** Says how far what approvals left to be done is behind. */
+  deliveries: Pick<Deliveries, "state">;
+  /** Says how each job has done. */
+  jobStates: () => readonly JobState[];
   /** Says how the review cards do. */
   cards: Pick<Cards, "state">;
   /** Says where the bot may not view the audit log. */
@@ -28,8 +38,12 @@ interface Check {
   age_seconds?: number;
 }
 
-/** What the health answer looks at: storage takes a commit, Discord is connected, the guild state is live, the audit is signed, review cards are posted. */
-export function createChecks(databaseUrl: string, { database, audit, discord, cards, nativeWatch, guildState, servedGuilds }: ChecksDeps) {
+/**
+ * What the health answer looks at: storage takes a commit, Discord is connected, the guild state is live, the audit is signed, review cards are
+ * posted, jobs end well, and what was approved is carried out.
+ */
+export function createChecks(databaseUrl: string, deps: ChecksDeps) {
+  const { database, clock, audit, discord, cards, deliveries, jobStates, nativeWatch, guildState, servedGuilds } = deps;
   let latest: { check: Promise<Check>; at: number } | undefined;
 
   async function tryStorage(): Promise<Check> {
@@ -54,6 +68,15 @@ export function createChecks(databaseUrl: string, { database, audit, discord, ca
       const reasons = isLate ? [...refused, "Review cards could not be brought up to date."] : refused;
       if (reasons.length === 0) return { status: "pass" };
       return { status: "warn", reason: reasons.join(" "), ...(isLate && { age_seconds: dueSeconds }) };
+    },
+    jobs: (): Check => jobsCheck(jobStates(), clock.now().getTime()),
+    async deliveries(): Promise<Check> {
+      const { due, isMore, oldest } = await deliveries.state();
+      const age_seconds = oldest === null ? 0 : Math.max(0, Math.round((clock.now().getTime() - oldest.getTime()) / 1000));
+      if (oldest === null || age_seconds < lateSeconds) return { status: "pass" };
+      const count = `${due.toString()}${isMore ? " or more" : ""}`;
+      const reason = `What approvals left to be done is late: ${count} due, the oldest since ${oldest.toISOString()}. Look at the connection to Discord first, then at the log.`;
+      return { status: age_seconds < tooLateSeconds ? "warn" : "fail", reason, age_seconds };
     },
     /** Each check is a durable commit, so that anyone who polls health shares one a second. */
     storage(): Promise<Check> {
@@ -87,6 +110,29 @@ export function createChecks(databaseUrl: string, { database, audit, discord, ca
       return { status: guildState.isTooOld() ? "fail" : "warn", reason: reasons.join(" "), ...age };
     },
   };
+}
+
+/** How the jobs of every minute do, at a time. */
+export function jobsCheck(states: readonly JobState[], now: number): Check {
+  const troubles = states.flatMap((state) => troubleOf(state, now) ?? []);
+  if (troubles.length === 0) return { status: "pass" };
+  const isWrong = troubles.some(({ status }) => status === "fail");
+  return { status: isWrong ? "fail" : "warn", reason: troubles.map(({ reason }) => reason).join(" ") };
+}
+
+function troubleOf(
+  { name, runningSince, failingSince, lastFailure }: JobState,
+  now: number,
+): Required<Pick<Check, "status" | "reason">> | undefined {
+  if (runningSince !== null && now - runningSince.getTime() >= jobMs)
+    return {
+      status: "fail",
+      reason: `The job ${name} has run since ${runningSince.toISOString()} and keeps the others from running. Restart the service.`,
+    };
+  if (failingSince !== null && now - failingSince.getTime() >= jobMs)
+    return { status: "fail", reason: `The job ${name} has failed every minute since ${failingSince.toISOString()}. The log says why.` };
+  if (lastFailure === null || now - lastFailure.getTime() >= jobMs) return undefined;
+  return { status: "warn", reason: `The job ${name} failed at ${lastFailure.toISOString()}. The log says why.` };
 }
 
 function absentTexts(ids: readonly string[]): string[] {

@@ -43,6 +43,12 @@ export const HealthView = z
       guild_state: CheckView,
       audit_checkpoints: CheckView,
       review_cards: CheckView.meta({ description: "Warns where a channel takes no cards or alerts, or cards have been due for a minute" }),
+      jobs: CheckView.meta({
+        description: "Fails where a job of every minute has failed, or has not ended, for an hour; warns for an hour after a failure",
+      }),
+      deliveries: CheckView.meta({
+        description: "Warns where what an approval left to be done has been due for a minute, and fails after an hour",
+      }),
     }),
     time: Timestamp,
   })

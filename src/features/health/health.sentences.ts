@@ -20,6 +20,13 @@ export const healthSentences: Sentences = {
     "Discord hat seit dem Start {count} unverständliches Ereignis gesendet, {at}; das Log sagt, welches.",
   "Discord has sent {count} events that could not be understood since the start, the last at {at}; the log says which.":
     "Discord hat seit dem Start {count} unverständliche Ereignisse gesendet, das letzte {at}; das Log sagt, welche.",
+  "The job {name} has run since {at} and keeps the others from running. Restart the service.":
+    "Die Aufgabe {name} läuft seit {at} und hält die anderen auf. Starte den Dienst neu.",
+  "The job {name} has failed every minute since {at}. The log says why.":
+    "Die Aufgabe {name} schlägt seit {at} jede Minute fehl. Das Log sagt, warum.",
+  "The job {name} failed at {at}. The log says why.": "Die Aufgabe {name} schlug {at} fehl. Das Log sagt, warum.",
+  "What approvals left to be done is late: {count} due, the oldest since {at}. Look at the connection to Discord first, then at the log.":
+    "Was Genehmigungen zu tun ließen, verspätet sich: {count} fällig, das älteste seit {at}. Sieh zuerst nach der Verbindung zu Discord, dann ins Log.",
   "The check took too long.": "Die Prüfung hat zu lange gedauert.",
   "The check could not be made.": "Die Prüfung war nicht möglich.",
 };

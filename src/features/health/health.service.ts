@@ -24,26 +24,24 @@ interface HealthGround {
 /** What the service says about itself: alive, ready, and how well the parts it stands on do. */
 export function createHealthService(ground: HealthGround) {
   const { clock, service, patience = 2000 } = ground;
-  const check = {
-    storage: shared(ground.checks.storage, patience),
-    discord_gateway: shared(ground.checks.discord_gateway, patience),
-    guild_state: shared(ground.checks.guild_state, patience),
-    audit_checkpoints: shared(ground.checks.audit_checkpoints, patience),
-    review_cards: shared(ground.checks.review_cards, patience),
-  };
+  const names = Object.keys(ground.checks) as CheckName[];
+  const check = Object.fromEntries(names.map((name) => [name, shared(ground.checks[name], patience)])) as Record<
+    CheckName,
+    () => Promise<CheckView>
+  >;
+
+  async function makeAll(): Promise<HealthView["checks"]> {
+    const found = await Promise.all(names.map(async (name) => [name, await check[name]()] as const));
+    return Object.fromEntries(found) as HealthView["checks"];
+  }
 
   return {
     /** The health and compatibility answer; it fails only when storage cannot serve, everything else merely degrades it. */
     async get(call: Call): Promise<HealthView> {
-      const [storage, gateway, guilds, audit, cards] = await Promise.all([
-        check.storage(),
-        check.discord_gateway(),
-        check.guild_state(),
-        check.audit_checkpoints(),
-        check.review_cards(),
-      ]);
+      const seen = await makeAll();
       const isDetailed = canSeeDetails(call);
-      const status = overall(storage, [gateway, guilds, audit, cards]);
+      const status = overall(seen.storage, Object.values(seen));
+      const shown = Object.entries(seen).map(([name, one]) => [name, presentCheck(one, isDetailed)] as const);
       return {
         success: status !== "error",
         status,
@@ -56,13 +54,7 @@ export function createHealthService(ground: HealthGround) {
         api: { version: "1", contract: "community-moderation/1", compatible: true },
         capabilities: ground.capabilities(),
         routes: ground.routes(),
-        checks: {
-          storage: presentCheck(storage, isDetailed),
-          discord_gateway: presentCheck(gateway, isDetailed),
-          guild_state: presentCheck(guilds, isDetailed),
-          audit_checkpoints: presentCheck(audit, isDetailed),
-          review_cards: presentCheck(cards, isDetailed),
-        },
+        checks: Object.fromEntries(shown) as HealthView["checks"],
         time: clock.now().toISOString(),
       };
     },
@@ -84,9 +76,9 @@ function probe(isWell: boolean): ProbeView {
   return isWell ? { success: true, status: "ok" } : { success: false, status: "error" };
 }
 
-function overall(storage: CheckView, others: readonly CheckView[]): HealthView["status"] {
+function overall(storage: CheckView, all: readonly CheckView[]): HealthView["status"] {
   if (storage.status === "fail") return "error";
-  return [storage, ...others].every(({ status }) => status === "pass") ? "ok" : "degraded";
+  return all.every(({ status }) => status === "pass") ? "ok" : "degraded";
 }
 
 /** Callers at the same time share one run of a check, so that asking often costs no more than asking once. */

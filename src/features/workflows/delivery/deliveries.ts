@@ -24,6 +24,14 @@ export interface DeliveryDeps extends EffectRecordDeps, Deps<"database" | "reach
 
 type Left = Pick<WorkflowEffect, "requestId" | "place" | "status" | "input"> & { dueAt: Date };
 
+/** How far what approvals left to be done is behind. */
+export interface DeliveriesState {
+  due: number;
+  /** Whether more is due than was counted. */
+  isMore: boolean;
+  oldest: Date | null;
+}
+
 /** What came of one look at everything that is due. */
 interface Round {
   /** How many effects came to an end. */
@@ -164,6 +172,12 @@ export function createDeliveries(parts: DeliveryDeps) {
     ...createEffectRetry(parts),
     /** For what lists that something was lifted by hand. */
     endedByHand: createEndedByHand(records),
+
+    /** What is due and not done yet: since when the oldest is, and how much it is, as far as one look reaches. */
+    async state(): Promise<DeliveriesState> {
+      const rows = await dueAfter(clock.now(), undefined);
+      return { due: rows.length, isMore: rows.length === readAtOnce, oldest: rows[0]?.dueAt ?? null };
+    },
 
     /** Do everything that is due now; answers how many effects came to an end. */
     async deliverDue(call: Call): Promise<number> {
