@@ -2,10 +2,11 @@ import { feature } from "../../compose.ts";
 import type { Capability } from "../../config/values.ts";
 import type { Core } from "../../core.ts";
 import { workflowKinds } from "../../kernel/vocabulary.ts";
+import { oneOf } from "../../metrics/table.ts";
 import { version } from "../../version.ts";
 import { type ChecksDeps, createChecks } from "./checks.ts";
 import { healthRoutes } from "./health.routes.ts";
-import type { HealthView } from "./health.schema.ts";
+import { CheckStatus, type HealthView } from "./health.schema.ts";
 import { createHealthService } from "./health.service.ts";
 
 interface HealthNeeds extends Core, ChecksDeps {
@@ -48,4 +49,8 @@ export const health = feature({
     };
   },
   routes: ({ health }) => healthRoutes(health),
+  metrics: ({ health }) => ({
+    provost_health_check: async () =>
+      (await health.statuses()).flatMap(([check, now]) => oneOf(CheckStatus.options, now, (status) => ({ check, status }))),
+  }),
 });
