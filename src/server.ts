@@ -3,7 +3,7 @@ import { loadConfigOrExit } from "./config/config.ts";
 import { boundHeap } from "./heap.ts";
 import { acceptFlag } from "./installation.ts";
 import { operatorText } from "./kernel/operator-errors.ts";
-import { createLogDestination, createLogger } from "./logger.ts";
+import { createLogger, openLog } from "./logger.ts";
 import { acceptKeyFlag } from "./secret-key.ts";
 
 /** How long after the start the OpenAPI document is made, unless somebody has asked for it. */
@@ -16,7 +16,7 @@ const documentMs = 10_000;
 export async function serve(argv: readonly string[]): Promise<void> {
   const accepted = readArguments(argv);
   const { unknown, ...ground } = loadConfigOrExit();
-  const logTo = createLogDestination();
+  const logTo = await openLog(ground.config.logFormat);
   const logger = createLogger(ground.config.logLevel, logTo);
   for (const text of unknown) logger.warn(text);
 

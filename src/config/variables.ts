@@ -95,6 +95,7 @@ export const Env = z.object({
     /^[\x21-\x7e]{16,512}$/.test(text) ? text : undefined,
   ).optional(),
   LOG_LEVEL: oneOf("fatal", "error", "warn", "info", "debug", "trace", "silent").default("info"),
+  LOG_FORMAT: oneOf("json", "pretty").default("json"),
 });
 export type Env = z.output<typeof Env>;
 

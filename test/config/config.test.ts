@@ -61,6 +61,7 @@ test("the required variables alone give every default", () => {
       { points: 6, action: "suspension" },
     ],
     referencePrefix: null,
+    logFormat: "json",
     logLevel: "info",
     rosterStaleSeconds: 900,
     confirmInDiscord: [],
