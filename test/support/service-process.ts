@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { expect, onTestFinished } from "vitest";
 import { createSandbox } from "../../src/sandbox/index.ts";
 import { installation } from "../cli/installation.ts";
@@ -38,9 +39,16 @@ export async function startServiceProcess(env: Record<string, string> = {}, flag
     await sandbox.stop();
     await rm(folder, { recursive: true, force: true });
   });
-  await expect.poll(() => printed).toContain("listening");
+  const url = `http://127.0.0.1:${port}`;
+  const answers = (): Promise<boolean> =>
+    fetch(`${url}/livez`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  for (let tries = 0; tries < 300 && child.exitCode === null && !(await answers()); tries += 1) await delay(100);
+  expect(await answers(), printed).toBe(true);
   return {
-    url: `http://127.0.0.1:${port}`,
+    url,
     /** Everything that it has written to its two outputs. */
     printed: () => printed,
     /** End it as a supervisor does. @returns its exit code */
