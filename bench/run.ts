@@ -8,6 +8,7 @@ const benchmarks: Readonly<Record<string, () => Promise<{ benchmark: Benchmark }
   greedy: () => import("./greedy.ts"),
   http: () => import("./http.ts"),
   memory: () => import("./memory.ts"),
+  metrics: () => import("./metrics.ts"),
   matches: () => import("./matches.ts"),
   growth: () => import("./growth.ts"),
   peers: () => import("./peers.ts"),

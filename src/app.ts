@@ -1,9 +1,10 @@
 import { existsSync, readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
-import type { DestinationStream } from "pino";
+import type { DestinationStream, Logger } from "pino";
 import { refuseHalfRestored } from "./backup/marker.ts";
 import { createNightlyBackup } from "./backup/nightly.ts";
 import type { Config, Operator } from "./config/config.ts";
+import type { Secrets } from "./config/secrets.ts";
 import { defaultRateLimits } from "./config/values.ts";
 import { configWarnings } from "./config/warnings.ts";
 import type { CoreOptions } from "./core.ts";
@@ -26,6 +27,8 @@ import { systemClock } from "./kernel/clock.ts";
 import { ProblemError } from "./kernel/errors.ts";
 import { workflowKinds } from "./kernel/vocabulary.ts";
 import { createLogger } from "./logger.ts";
+import type { Metrics } from "./metrics/metrics.ts";
+import { groundReadings } from "./metrics/readings.ts";
 import { withAnswerCheck } from "./operations/answer-check.ts";
 import { createRateLimiters } from "./operations/rate-limit.ts";
 import { docsPages } from "./pages/docs-pages.ts";
@@ -86,7 +89,12 @@ function documentContact({ name, contact }: Operator): Pick<DocumentInfo, "conta
   return { contact: { ...(name !== null && { name }), ...(url !== null && { url }), ...(email !== undefined && { email }) } };
 }
 
-interface AppOptions extends Omit<CoreOptions, "logger" | "checkInstallation" | "publicUrl" | "stopping"> {
+/** What measures and its package are loaded only where somebody collects it. */
+async function openMetrics({ metricsToken: token }: Secrets, logger: Logger): Promise<(Metrics & { token: string }) | undefined> {
+  return token === null ? undefined : { token, ...(await import("./metrics/metrics.ts")).createMetrics(logger) };
+}
+
+interface AppOptions extends Omit<CoreOptions, "logger" | "checkInstallation" | "publicUrl" | "stopping" | "onTransaction"> {
   /** For tests: every answer is checked against its schema. */
   validateAnswers?: boolean;
   /** For tests: sees what slash commands do, or stands in for it. */
@@ -127,9 +135,17 @@ export async function createApp(options: AppOptions) {
     for (const lock of locks.toReversed()) await lock.release();
   };
   const stopping = new AbortController();
+  const metrics = await openMetrics(options.secrets, logger);
   let { publicUrl } = config.http;
   let server: RunningServer | undefined;
-  const opened = { ...options, logger, stopping: stopping.signal, publicUrl: () => publicUrl, watchNesting: validateAnswers };
+  const opened = {
+    ...options,
+    logger,
+    stopping: stopping.signal,
+    publicUrl: () => publicUrl,
+    watchNesting: validateAnswers,
+    onTransaction: metrics?.noteTransaction,
+  };
   const open = async () => {
     await refuseHalfRestored(config.dataDir);
     locks.push(await acquireServerLock({ url: config.database.url, dataDir: config.dataDir, logger, onLost }));
@@ -178,6 +194,8 @@ export async function createApp(options: AppOptions) {
     isShuttingDown: () => stopping.signal.aborted,
     documentedUrl: services.publicUrl,
     fingerprintKey: services.keyFor("fingerprints"),
+    metrics,
+    onAnswer: metrics?.noteRequest,
   });
   /** Commands and listeners, once the server listens: no answer over HTTP needs their table, which takes time to make. */
   const serveDiscord = (): void => {
@@ -198,6 +216,7 @@ export async function createApp(options: AppOptions) {
   };
   const nightly = createNightlyBackup({ ...config.backup, clock: services.clock, logger });
   const jobs = createJobs({ ...features.jobs(services), database: services.database.sweep, backup: nightly.sweep }, logger, services.clock);
+  metrics?.read({ ...groundReadings({ ...services, jobs, nightly }), ...features.metrics(services) });
 
   return {
     ...services,

@@ -5,6 +5,7 @@ import type { Control } from "./discord/command.ts";
 import type { GatewayListener } from "./discord/gateway/listeners.ts";
 import type { Jobs } from "./jobs.ts";
 import type { HtmlPage } from "./http/pages/page.ts";
+import type { Readings } from "./metrics/table.ts";
 import type { Route } from "./operations/route.ts";
 
 /**
@@ -26,6 +27,8 @@ export interface Feature<Needs extends object, Made extends object> {
   listeners?: (all: Needs & Made) => readonly GatewayListener[];
   /** What it does every minute, by name. */
   jobs?: (all: Needs & Made) => Jobs;
+  /** How its metrics are read; they are asked only where metrics are collected. */
+  metrics?: (all: Needs & Made) => Readings;
   /** Reads into memory what its answers need, before anything is answered. */
   load?: (all: Needs & Made) => Promise<unknown>;
   /** Begins to work by itself, once the server listens. */
@@ -53,6 +56,7 @@ export interface Features<Core extends object, All extends Core> {
   pages: (all: All) => HtmlPage[];
   listeners: (all: All) => GatewayListener[];
   jobs: (all: All) => Jobs;
+  metrics: (all: All) => Readings;
   load: (all: All) => Promise<void>;
   start: (all: All) => void;
   endStreams: (all: All) => Promise<void>;
@@ -86,6 +90,7 @@ function listOf<Core extends object, All extends Core>(list: readonly Listed[]):
     pages: (all) => list.flatMap((one) => one.pages?.(given(all)) ?? []),
     listeners: (all) => list.flatMap((one) => one.listeners?.(given(all)) ?? []),
     jobs: (all) => Object.assign({}, ...list.map((one) => one.jobs?.(given(all)))) as Jobs,
+    metrics: (all) => Object.assign({}, ...list.map((one) => one.metrics?.(given(all)))) as Readings,
     async load(all) {
       for (const one of list) await one.load?.(given(all));
     },

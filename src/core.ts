@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import type { Config, Operator } from "./config/config.ts";
 import type { Secrets } from "./config/secrets.ts";
-import { type Database, openDatabase } from "./database/database.ts";
+import { type Database, type DatabaseOptions, openDatabase } from "./database/database.ts";
 import { createDiscord, type Discord, type DiscordOptions } from "./discord/client.ts";
 import { createGuildState, type GuildFeed } from "./discord/guild/create-guild-state.ts";
 import type { GuildState } from "./discord/guild-state.ts";
@@ -66,6 +66,7 @@ export interface CoreOptions {
   watchNesting?: boolean;
   /** For tests: shorter waits than are right for Discord. */
   pauses?: Pauses;
+  onTransaction?: DatabaseOptions["onTransaction"];
   publicUrl?: () => string;
   stopping?: AbortSignal;
 }
@@ -84,11 +85,12 @@ export async function openCore({
   checkInstallation = (database) => database.instance.id(),
   watchNesting = false,
   pauses = {},
+  onTransaction,
   publicUrl = () => config.http.publicUrl,
   stopping = new AbortController().signal,
 }: CoreOptions): Promise<Core> {
   const { url, synchronous } = config.database;
-  const database = await openDatabase({ url, synchronous, idempotencySeconds, clock, logger, watchNesting });
+  const database = await openDatabase({ url, synchronous, idempotencySeconds, clock, logger, watchNesting, onTransaction });
   const instanceId = await checkInstallation(database).catch(async (error: unknown) => {
     await database.close();
     throw error;

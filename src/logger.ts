@@ -19,6 +19,15 @@ export function createLogDestination(dest: number | string = 1): LogDestination 
   return pino.destination({ dest, ...gathered });
 }
 
+/** The standard output, in the form that the operator reads. */
+export async function openLog(format: "json" | "pretty"): Promise<LogDestination> {
+  const output = createLogDestination();
+  if (format === "json") return output;
+  // Loaded only where somebody wants it.
+  const { prettyLog } = await import("./pretty-log.ts");
+  return prettyLog(output, process.stdout.isTTY && process.stdout.hasColors());
+}
+
 /** @param destination where the scrubbed lines go */
 export function createLogger(level: string, destination: DestinationStream): Logger {
   return pino(

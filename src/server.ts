@@ -5,7 +5,7 @@ import { databaseRefusal } from "./database/refusals.ts";
 import { acceptFlag } from "./installation.ts";
 import { ProblemError } from "./kernel/errors.ts";
 import { operatorText } from "./kernel/operator-errors.ts";
-import { createLogDestination, createLogger } from "./logger.ts";
+import { createLogger, openLog } from "./logger.ts";
 import { acceptKeyFlag } from "./secret-key.ts";
 import { onStop } from "./signals.ts";
 
@@ -16,7 +16,7 @@ import { onStop } from "./signals.ts";
 export async function serve(argv: readonly string[]): Promise<void> {
   const accepted = readArguments(argv);
   const { unknown, ...ground } = loadConfigOrExit();
-  const logTo = createLogDestination();
+  const logTo = await openLog(ground.config.logFormat);
   const logger = createLogger(ground.config.logLevel, logTo);
   for (const text of unknown) logger.warn(text);
 

@@ -17,6 +17,7 @@ const short = {
   http: "the access answer against",
   writers: "answers that were not 200",
   greedy: "services alive at the end",
+  metrics: "ms of CPU to collect once",
   statements: "reached: operations on sqlite",
 } as const;
 

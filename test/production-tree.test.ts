@@ -140,7 +140,7 @@ test("a server on SQLite reads neither discord.js nor the driver of PostgreSQL b
   expect(sources).toEqual(expect.arrayContaining(["src/app.ts", "node_modules/hono/dist/hono.js"]));
   expect(
     sources.filter((source) =>
-      /node_modules\/(discord\.js|@discordjs|undici|pg|@prisma\/adapter-pg|commander)\/|^src\/(sandbox|demo|cli|generated\/postgres)\//.test(
+      /node_modules\/(discord\.js|@discordjs|undici|pg|@prisma\/adapter-pg|commander|prom-client|pino-pretty)\/|^src\/(sandbox|demo|cli|generated\/postgres)\//.test(
         source,
       ),
     ),

@@ -34,6 +34,18 @@ export const access: Access = { permission: "workflows.{type}.decide", either: [
     broken: `import type { Access } from "ROOT/src/operations/route.ts";
 export const access: Access = { permission: "workflows.{type}.descide", either: ["workflows.review"] };`,
   },
+  "a label that a metric does not have": {
+    sound: `import type { Readings } from "ROOT/src/metrics/table.ts";
+export const readings: Readings = { provost_job_failures_total: () => [[{ job_name: "audit" }, 1]] };`,
+    broken: `import type { Readings } from "ROOT/src/metrics/table.ts";
+export const readings: Readings = { provost_job_failures_total: () => [[{ job: "audit" }, 1]] };`,
+  },
+  "a metric that does not exist": {
+    sound: `import type { Readings } from "ROOT/src/metrics/table.ts";
+export const readings: Readings = { provost_deliveries_due: () => 1 };`,
+    broken: `import type { Readings } from "ROOT/src/metrics/table.ts";
+export const readings: Readings = { provost_delivery_due: () => 1 };`,
+  },
   "a mistyped event": {
     sound: `import type { EventType } from "ROOT/src/features/events/types.ts";
 export const event: EventType = "appeal.filed";`,

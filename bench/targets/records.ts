@@ -3,12 +3,13 @@ import { createSandbox } from "../../src/sandbox/index.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { digitsOf, recordOf, records } from "../record.ts";
 import type { Target } from "../target.ts";
+import { metricsToken } from "../metrics/scrapes.ts";
 import { openApp, unlimited } from "./app.ts";
 
 const linesAtOnce = 5000;
 
 /** The whole service with ten thousand records on the blacklist. */
-function target(database: "sqlite" | "postgres"): Target {
+function target(database: "sqlite" | "postgres", more: Readonly<Record<string, string>> = {}): Target {
   const ends: (() => Promise<unknown>)[] = [];
   let port = 0;
   let headers: Record<string, string> = {};
@@ -18,7 +19,7 @@ function target(database: "sqlite" | "postgres"): Target {
       const sandbox = await createSandbox({ seed: "small", record: false });
       const server = database === "postgres" ? await startPostgresServer() : undefined;
       const settings = server === undefined ? {} : { DATABASE_URL: server.url("postgres") };
-      const { app, stop } = await openApp(sandbox, sandbox.seeded.users.olivia.id, { ...unlimited, ...settings });
+      const { app, stop } = await openApp(sandbox, sandbox.seeded.users.olivia.id, { ...unlimited, ...settings, ...more });
       ends.push(stop, async () => await server?.stop());
       await app.start();
       await sandbox.waitFor(() => !app.guildState.freshness().stale);
@@ -57,3 +58,4 @@ function target(database: "sqlite" | "postgres"): Target {
 
 export const sqlite = target("sqlite");
 export const postgres = target("postgres");
+export const measured = target("sqlite", { METRICS_TOKEN: metricsToken });

@@ -77,6 +77,8 @@ export function createNightlyBackup({ folder, hour, keep, clock, logger }: Night
   }
 
   return {
+    /** When the newest whole backup was made; undefined when there is none, null when the operator has named no folder. */
+    lastMadeAt: async (): Promise<Date | null | undefined> => (folder === null ? null : (await shelved(folder))[0]?.at),
     /**
      * Begin a backup when it is time.
      * @throws OperatorError when the last one failed: once for each attempt

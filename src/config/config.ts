@@ -77,6 +77,8 @@ export interface Config {
   /** One prefix for the references of every kind of request, or null for one prefix per kind. */
   referencePrefix: string | null;
   logLevel: "fatal" | "error" | "warn" | "info" | "debug" | "trace" | "silent";
+  /** `pretty`: for people who read along. */
+  logFormat: "json" | "pretty";
   /** How old the guild state may be for privileged writes. */
   rosterStaleSeconds: number;
   /** What needs a confirmation in Discord by the acting person. */
@@ -174,6 +176,7 @@ function toConfig(env: Env): Config {
     strikeThresholds: env.STRIKE_THRESHOLDS,
     referencePrefix: env.REFERENCE_PREFIX ?? null,
     logLevel: env.LOG_LEVEL,
+    logFormat: env.LOG_FORMAT,
     rosterStaleSeconds: env.ROSTER_STALE_SECONDS,
     confirmInDiscord: env.CONFIRM_IN_DISCORD,
     secondPersonForDanger: env.SECOND_PERSON_FOR_DANGER,

@@ -9,6 +9,8 @@ export interface Secrets {
   secretKey: Buffer;
   /** 32-byte keys by id, the encrypting one first. */
   encryptionKeys: ReadonlyMap<string, Buffer>;
+  /** With which metrics are collected; null: they are not. */
+  metricsToken: string | null;
 }
 
 /** Make an object print as `[secret]` (or the given stand-in), its values staying as they are. */
@@ -25,5 +27,6 @@ export function toSecrets(env: Env): Secrets {
     discordClientSecret: env.DISCORD_CLIENT_SECRET,
     secretKey: unprintable(env.SECRET_KEY),
     encryptionKeys: unprintable(env.ENCRYPTION_KEYS),
+    metricsToken: env.METRICS_TOKEN ?? null,
   });
 }

@@ -91,7 +91,11 @@ export const Env = z.object({
   ACTION_BREAKER: wholeNumber(1, 1000).default(20),
   UNSUPPORTED_STATUS: parsed("must be 501 or 404", (text) => (text === "501" ? 501 : text === "404" ? 404 : undefined)).default(501),
   SQLITE_SYNCHRONOUS: oneOf("full", "normal").default("full"),
+  METRICS_TOKEN: parsed("must be 16 to 512 visible characters without spaces; for a new one run: openssl rand -hex 32", (text) =>
+    /^[\x21-\x7e]{16,512}$/.test(text) ? text : undefined,
+  ).optional(),
   LOG_LEVEL: oneOf("fatal", "error", "warn", "info", "debug", "trace", "silent").default("info"),
+  LOG_FORMAT: oneOf("json", "pretty").default("json"),
 });
 export type Env = z.output<typeof Env>;
 
@@ -105,6 +109,7 @@ export const fileVariables: readonly VariableName[] = [
   "SECRET_KEY",
   "ENCRYPTION_KEYS",
   "DATABASE_URL",
+  "METRICS_TOKEN",
 ];
 
 /** Where an operator finds the value of a required variable. */

@@ -1,5 +1,5 @@
 import type { Tx } from "./tx.ts";
-import { createWrite, type Instance, type Logger, type Write } from "./write.ts";
+import { createWrite, type Instance, type Logger, type Write, type WriteOptions } from "./write.ts";
 import { dirname, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { systemCall, type Call } from "../kernel/call.ts";
@@ -65,6 +65,7 @@ export interface DatabaseOptions {
    * of a process makes each of its promises dearer, so that a running service goes without.
    */
   watchNesting?: boolean;
+  onTransaction?: WriteOptions["onTransaction"];
 }
 
 /**
@@ -72,7 +73,7 @@ export interface DatabaseOptions {
  * @throws DatabaseError when it cannot be opened, or is not one this version may touch
  */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
-  const { url, clock = systemClock, idempotencySeconds = 86_400, logger, watchNesting = true } = options;
+  const { url, clock = systemClock, idempotencySeconds = 86_400, logger, watchNesting = true, onTransaction } = options;
   const dialect = dialectOf(url);
   const { client, read, transact } = await open(options);
   const claims = createClaims();
@@ -86,6 +87,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     claims,
     logger,
     watchNesting,
+    onTransaction,
     instance,
     emptyLog: dialect === "sqlite" ? createEmptyLog(client, logger) : () => Promise.resolve(),
     ...(dialect === "postgres" && { transactionSlots }),

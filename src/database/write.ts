@@ -28,6 +28,15 @@ export interface Logger {
   warn(details: object, message: string): void;
 }
 
+/** How a try at a transaction ended. */
+export interface EndedTransaction {
+  /** `conflict`: the database took it back, and it may be tried again. */
+  outcome: "committed" | "rolled_back" | "conflict";
+  waitedMs: number;
+  /** Undefined when it never began. */
+  ranMs: number | undefined;
+}
+
 export interface WriteOptions {
   transact: Transact;
   dialect: Dialect;
@@ -42,6 +51,8 @@ export interface WriteOptions {
   emptyLog(): Promise<void>;
   /** Whether a write inside a write is found out. */
   watchNesting: boolean;
+  /** Told how each transaction ended; nothing is measured without. */
+  onTransaction?: ((ended: EndedTransaction) => void) | undefined;
 }
 
 export type Write = <T>(call: Call, work: (tx: Tx) => Promise<T>) => Promise<T>;
@@ -83,10 +94,14 @@ async function attempt<T>(
   work: (tx: Tx) => Promise<T>,
 ): Promise<Outcome<T>> {
   for (let tries = 1; ; tries += 1) {
+    const watch = options.onTransaction && createWatch(options.onTransaction);
     const endTurn = await options.transactionSlots?.acquire();
     try {
-      return await inTransaction(options, call, claim, work);
+      const outcome = await inTransaction(options, call, claim, work, watch?.begun);
+      watch?.end("committed");
+      return outcome;
     } catch (error) {
+      watch?.end(error instanceof WriteConflictError ? "conflict" : "rolled_back");
       if (!(error instanceof WriteConflictError)) throw error;
       if (tries === maxAttempts) throw new ProblemError("storage_busy", { retryAfter: 1, cause: error });
     } finally {
@@ -96,16 +111,31 @@ async function attempt<T>(
   }
 }
 
+/** Measures one transaction: its wait ends when it begins. */
+function createWatch(tell: (ended: EndedTransaction) => void) {
+  const since = performance.now();
+  let begunAt: number | undefined;
+  return {
+    begun: (): void => void (begunAt = performance.now()),
+    end(outcome: EndedTransaction["outcome"]): void {
+      const now = performance.now();
+      tell({ outcome, waitedMs: (begunAt ?? now) - since, ranMs: begunAt === undefined ? undefined : now - begunAt });
+    },
+  };
+}
+
 function inTransaction<T>(
   options: WriteOptions,
   call: Call,
   claim: IdempotencyClaim | null,
   work: (tx: Tx) => Promise<T>,
+  onBegin?: () => void,
 ): Promise<Outcome<T>> {
   const state = { isOpen: true };
   const watched = <R>(run: () => R): R => (options.watchNesting ? running.run(state, run) : run());
   const transaction = options.transact((db) =>
     watched(async () => {
+      onBegin?.();
       const appended: Appended = new Map();
       const ahead: Promise<void>[] = [];
       const beforeCommit: (() => Promise<void>)[] = [];

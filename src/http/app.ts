@@ -12,6 +12,7 @@ import { bindingsOf, respond, type HttpEnv } from "./context.ts";
 import type { HttpDeps } from "./deps.ts";
 import { admit, prefersHtml } from "./middleware/admit.ts";
 import { createAccessLog, createAddressReader, requestContext, targetOf, type LogDestination } from "./middleware/request-context.ts";
+import { authenticateByToken, type AnsweredRequest, type MetricsOptions, metricsRoute } from "./metrics.ts";
 import { createIdempotencyKeys } from "./middleware/idempotency.ts";
 import { takeToken } from "./middleware/rate-limit.ts";
 import { limitOf, type RateLimiters, subjectBudget } from "../operations/rate-limit.ts";
@@ -62,6 +63,10 @@ export interface HttpAppOptions {
   builtDocument?: () => OpenApiDocument | undefined;
   /** How many requests are worked on at once, and how many more may wait. */
   gate?: Pick<SemaphoreOptions, "places" | "waiting">;
+  /** What is answered at `/metrics`; without it that is an address like any that does not exist. */
+  metrics?: MetricsOptions | undefined;
+  /** Told how each request ended. */
+  onAnswer?: ((ended: AnsweredRequest) => void) | undefined;
 }
 
 export interface HttpApp extends Hono<HttpEnv> {
@@ -103,13 +108,14 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
       publicUrl,
       addressOf: createAddressReader(trustedProxies, () => logger.warn(proxyIgnored)),
       log: options.accessLog === undefined ? undefined : createAccessLog(options.accessLog),
+      onAnswer: options.onAnswer,
     }),
   );
   const served = [
-    ...routes.map((route): Served => {
-      const middleware = route.spec.success.shape === "list" ? [compressed, admit(route.spec, deps)] : [admit(route.spec, deps)];
-      return { spec: route.spec, middleware, handler: handleRoute(route, deps) };
-    }),
+    ...routes.map((route) => serveRoute(route, deps)),
+    ...[options.metrics ?? []]
+      .flat()
+      .map((metrics) => serveRoute(metricsRoute(metrics), { ...deps, authenticate: authenticateByToken(metrics) })),
     ...pages.map((page): Served => ({ spec: page.spec, middleware: [], handler: handlePage(page, deps) })),
   ];
   // Fixed paths come before those with parameters, so that `/callsigns/next` is never taken for an id.
@@ -154,6 +160,12 @@ interface Served {
   spec: Pick<RouteSpec, "method" | "path">;
   middleware: MiddlewareHandler<HttpEnv>[];
   handler: Handler<HttpEnv>;
+}
+
+function serveRoute(route: Route, deps: HttpDeps): Served {
+  const admitted = admit(route.spec, deps);
+  const middleware = route.spec.success.shape === "list" ? [compressed, admitted] : [admitted];
+  return { spec: route.spec, middleware, handler: handleRoute(route, deps) };
 }
 
 function compareSpecificity(a: string, b: string): number {

@@ -12,3 +12,8 @@ export const never = new Date("9999-12-31T23:59:59.999Z");
 export function addSeconds(at: Date, seconds: number): Date {
   return new Date(at.getTime() + seconds * 1000);
 }
+
+/** A moment in seconds since the epoch; 0 for one that has not come. */
+export function epochSeconds(at: Date | undefined): number {
+  return at === undefined ? 0 : at.getTime() / 1000;
+}

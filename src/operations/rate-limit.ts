@@ -18,6 +18,8 @@ export interface RateLimiter {
   wait(key: string, now: number): number;
   /** `RateLimit` of a key that has `remaining` whole tokens. */
   describe(remaining: number): string;
+  /** How often a token was asked for and there was none, since the start. */
+  refusals(): number;
 }
 
 interface Bucket {
@@ -33,6 +35,7 @@ export function createRateLimiter(name: string, { count, seconds }: RateLimit): 
   // Counted by size: with `max` the cache would reserve room for all of them at once, a megabyte a limit.
   const buckets = new LRUCache<string, Bucket>({ maxSize: maxKeys, sizeCalculation: () => 1 });
   const perMs = count / (seconds * 1000);
+  let refusals = 0;
 
   function refill(key: string, now: number): Bucket | undefined {
     const bucket = buckets.get(key);
@@ -48,7 +51,10 @@ export function createRateLimiter(name: string, { count, seconds }: RateLimit): 
     take(key, now) {
       let bucket = refill(key, now);
       if (bucket === undefined) buckets.set(key, (bucket = { tokens: count, at: now }));
-      if (bucket.tokens < 1) return -secondsUntil(bucket.tokens);
+      if (bucket.tokens < 1) {
+        refusals += 1;
+        return -secondsUntil(bucket.tokens);
+      }
       bucket.tokens -= 1;
       return Math.floor(bucket.tokens);
     },
@@ -56,6 +62,7 @@ export function createRateLimiter(name: string, { count, seconds }: RateLimit): 
       const bucket = buckets.size === 0 ? undefined : refill(key, now);
       return bucket === undefined || bucket.tokens >= 1 ? 0 : secondsUntil(bucket.tokens);
     },
+    refusals: () => refusals,
     describe: (remaining) => `"${name}";r=${remaining};t=${Math.ceil((count - remaining) / perMs / 1000)}`,
   };
 }

@@ -61,6 +61,7 @@ test("the required variables alone give every default", () => {
       { points: 6, action: "suspension" },
     ],
     referencePrefix: null,
+    logFormat: "json",
     logLevel: "info",
     rosterStaleSeconds: 900,
     confirmInDiscord: [],
@@ -234,6 +235,7 @@ const wrong: Partial<Record<VariableName, string[]>> = {
     "site=https://a.example,",
     "site=https://",
   ],
+  METRICS_TOKEN: ["fifteen-letters", "with a space in it", "x".repeat(513), "sixteen-letters-ü"],
   AUDIT_CHECKPOINT_MINUTES: ["0", "1441"],
   AUDIT_DETAILS_DAYS: ["-1", "36501"],
   EVIDENCE_MAX_BYTES: ["1023", "536870913"],
@@ -368,7 +370,7 @@ test("a token of the sandbox is sent to this machine only", () => {
 test("no line repeats what a variable holds", () => {
   for (const name of variableNames) {
     const lines = linesOf({ ...validEnvironment(), [name]: "/hunter2?hunter2" });
-    if (!freeTexts.includes(name)) expect(lines).toHaveLength(1);
+    if (![...freeTexts, "METRICS_TOKEN"].includes(name)) expect(lines).toHaveLength(1);
     expect(lines.join()).not.toContain("hunter2");
   }
 });
@@ -384,8 +386,10 @@ test("every wrong variable is named at once, in the order of the example file", 
   expect(lines.map((line) => line.split(":")[0])).toEqual(["DISCORD_API_BASE", "PORT", "SECRET_KEY", "LOG_LEVEL"]);
 });
 
+const optionalSecrets = { DATABASE_URL: "file:/srv/provost.db", METRICS_TOKEN: "sixteen-letters!" };
+
 test.each(fileVariables)("%s can come from a file", (name) => {
-  const env: Record<string, string> = { ...validEnvironment(), DATABASE_URL: "file:/srv/provost.db" };
+  const env: Record<string, string> = { ...validEnvironment(), ...optionalSecrets };
   const value = env[name] ?? "";
   delete env[name];
   const given = { ...env, [`${name}_FILE`]: "/run/secrets/it" };
@@ -395,7 +399,7 @@ test.each(fileVariables)("%s can come from a file", (name) => {
 });
 
 test.each(fileVariables)("%s given twice, or as a file that is empty or cannot be read, is refused with the path of the file", (name) => {
-  const env: Record<string, string> = { ...validEnvironment(), DATABASE_URL: "file:/srv/provost.db", [`${name}_FILE`]: "/run/secrets/it" };
+  const env: Record<string, string> = { ...validEnvironment(), ...optionalSecrets, [`${name}_FILE`]: "/run/secrets/it" };
   expect(linesOf(env, () => "value")).toEqual([`${name}: is given twice; remove ${name} or ${name}_FILE`]);
   delete env[name];
   const unreadable = (): string => {

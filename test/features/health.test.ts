@@ -1,8 +1,9 @@
-import { expect, test, vi } from "vitest";
 import { pino } from "pino";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { jobsCheck } from "../../src/features/health/checks.ts";
 import { createJobs } from "../../src/jobs.ts";
 import { createHealthService, type HealthCheck } from "../../src/features/health/health.service.ts";
+import { createStallWatch } from "../../src/features/health/stall-watch.ts";
 import { healthRoutes } from "../../src/features/health/health.routes.ts";
 import type { RegistryEntry } from "../../src/http/app.ts";
 import { startApp, type TestOptions, thingRoutes } from "../http/support.ts";
@@ -293,4 +294,23 @@ test("what an approval left for the bot is late after a minute, and wrong after 
   world.sandbox.faults.up();
   await away;
   await vi.waitUntil(async () => (await checkOf("deliveries")).status === "pass", { timeout: 60_000, interval: 50 });
+});
+
+test("an event loop that stood still for ten seconds is told of once, and the process counts as ailing for half a minute", () => {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const lines: string[] = [];
+  const watch = createStallWatch({ logger: pino({ level: "info" }, { write: (line: string) => void lines.push(line) }) });
+  const isAliveAfter = (ms: number): boolean => {
+    vi.advanceTimersByTime(ms);
+    return watch.isAlive();
+  };
+  expect(isAliveAfter(60_000)).toBe(true);
+  watch.start();
+  onTestFinished(watch.stop);
+  expect([isAliveAfter(1000), isAliveAfter(10_999)]).toEqual([true, true]);
+  expect(isAliveAfter(15_000)).toBe(false);
+  expect(Array.from({ length: 29 }, () => isAliveAfter(1000))).toEqual(Array(29).fill(false));
+  expect([isAliveAfter(999), isAliveAfter(1)]).toEqual([false, true]);
+  expect(lines.map((line) => JSON.parse(line) as object)).toEqual([expect.objectContaining({ level: 50, seconds: 14 })]);
 });

@@ -22,6 +22,7 @@ import {
   type AuditView,
   type CheckpointView,
 } from "./audit.schema.ts";
+import type { CheckpointLine } from "./sign.ts";
 import { createVerification } from "./verification.ts";
 import { ownCondition } from "./filters.ts";
 import { lastOf, oldestFirst } from "./walk.ts";
@@ -164,6 +165,12 @@ export function createAuditService(deps: AuditDeps) {
       await keeper?.sweep();
       return retainDetails({ database, clock, record, days: detailsDays }, call);
     },
+
+    /** The position of the newest entry; 0 without one. */
+    headSequence: (): Promise<number> => lastOf(database.read),
+
+    /** The youngest signed position. @throws Error of the file */
+    signed: async (): Promise<CheckpointLine | undefined> => keeper?.latest(),
 
     /** Why the head of the chain is not signed as it should be, in words for the operator. */
     state: (): { reason?: string } => keeper?.state() ?? {},

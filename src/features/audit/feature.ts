@@ -5,6 +5,7 @@ import { auditRoutes } from "./audit.routes.ts";
 import { createAuditService } from "./audit.service.ts";
 import { createCheckpoints } from "./checkpoints.ts";
 import { createSigner } from "./sign.ts";
+import { epochSeconds } from "../../kernel/clock.ts";
 
 export const audit = feature({
   commands: auditCommands,
@@ -27,5 +28,13 @@ export const audit = feature({
   },
   routes: ({ audit }) => auditRoutes(audit),
   jobs: ({ audit }) => ({ audit: audit.sweep }),
+  metrics: ({ audit }) => ({
+    provost_audit_head_sequence: audit.headSequence,
+    provost_audit_checkpoint_sequence: async () => (await audit.signed())?.seq ?? 0,
+    async provost_audit_checkpoint_timestamp_seconds() {
+      const signed = await audit.signed();
+      return epochSeconds(signed && new Date(signed.at));
+    },
+  }),
   close: ({ audit }) => audit.close(),
 });

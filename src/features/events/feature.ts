@@ -13,6 +13,7 @@ export const events = feature({
 export const eventStreams = feature({
   create: (deps: StreamsDeps & Core) => ({ eventStreams: createEventStreams({ ...deps, pace: deps.pauses.streams }) }),
   routes: ({ eventStreams }) => eventsRoutes(eventStreams),
+  metrics: ({ eventStreams }) => ({ provost_event_streams_open: eventStreams.count }),
   endStreams: ({ eventStreams }) => eventStreams.close(),
   close: ({ eventStreams }) => eventStreams.close(),
 });

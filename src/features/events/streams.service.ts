@@ -99,6 +99,9 @@ export function createEventStreams(deps: StreamsDeps) {
       return open(call, wanted, positionOf(lastEventId) ?? after);
     },
 
+    /** How many clients follow now. */
+    count: (): number => streams.size,
+
     /** End every stream; resolves when all are gone, a second later at most. */
     async close(): Promise<void> {
       isClosed = true;

@@ -2,11 +2,13 @@ import { feature } from "../../compose.ts";
 import type { Capability } from "../../config/values.ts";
 import type { Core } from "../../core.ts";
 import { workflowKinds } from "../../kernel/vocabulary.ts";
+import { oneOf } from "../../metrics/table.ts";
 import { version } from "../../version.ts";
 import { type ChecksDeps, createChecks } from "./checks.ts";
 import { healthRoutes } from "./health.routes.ts";
-import type { HealthView } from "./health.schema.ts";
+import { CheckStatus, type HealthView } from "./health.schema.ts";
 import { createHealthService } from "./health.service.ts";
+import { createStallWatch } from "./stall-watch.ts";
 
 interface HealthNeeds extends Core, ChecksDeps {
   database: Core["database"];
@@ -19,8 +21,10 @@ interface HealthNeeds extends Core, ChecksDeps {
 export const health = feature({
   create(deps: HealthNeeds) {
     const { config, clock, instanceId, stopping, routeRegistry } = deps;
+    const stallWatch = createStallWatch(deps);
     const isOn = (capability: Capability): boolean => !config.switchedOff.has(capability);
     return {
+      stallWatch,
       health: createHealthService({
         clock,
         service: { name: "provost", version, instanceId },
@@ -44,8 +48,15 @@ export const health = feature({
         }),
         routes: routeRegistry,
         isShuttingDown: () => stopping.aborted,
+        isAlive: stallWatch.isAlive,
       }),
     };
   },
   routes: ({ health }) => healthRoutes(health),
+  start: ({ stallWatch }) => stallWatch.start(),
+  stop: async ({ stallWatch }) => stallWatch.stop(),
+  metrics: ({ health }) => ({
+    provost_health_check: async () =>
+      (await health.statuses()).flatMap(([check, now]) => oneOf(CheckStatus.options, now, (status) => ({ check, status }))),
+  }),
 });

@@ -36,6 +36,10 @@ export function createHealthService(ground: HealthGround) {
   }
 
   return {
+    /** The status that each check has now. */
+    statuses: (): Promise<[CheckName, CheckView["status"]][]> =>
+      Promise.all(Object.entries(check).map(async ([name, run]) => [name as CheckName, (await run()).status])),
+
     /** The health and compatibility answer; it fails only when storage cannot serve, everything else merely degrades it. */
     async get(call: Call): Promise<HealthView> {
       const seen = await makeAll();

@@ -4,6 +4,7 @@ import { intelligenceCommands } from "./intelligence.commands.ts";
 import { feature } from "../../compose.ts";
 import type { GuildState } from "../../discord/guild-state.ts";
 import { intelligenceRoutes } from "./intelligence.routes.ts";
+import type { EventsService } from "../events/events.service.ts";
 import type { GrantsService } from "../authorization/grants/grants.service.ts";
 import type { LinkReach } from "../links/reach.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
@@ -11,14 +12,19 @@ import type { AccessDirectory } from "../permissions/access/access.ts";
 import type { DataReads } from "../privacy/reads.ts";
 import type { ServerFacts } from "../servers/facts.ts";
 import { createCandidateIndex } from "./candidates.ts";
+import { createMatchCounts } from "./matches/counts.ts";
 import { createMatchesService, type MatchesService } from "./matches/matches.service.ts";
 import { createUserServersService, type UserServersService } from "./user-servers/user-servers.service.ts";
 
 export const intelligence = feature({
   commands: intelligenceCommands,
-  create: (deps: Omit<IntelligenceDeps, "isStaff">) => createIntelligence({ ...deps, isStaff: (userId) => deps.access.of(userId).isStaff }),
+  create: (deps: Omit<IntelligenceDeps, "isStaff"> & { events: Pick<EventsService, "onEmit"> }) => ({
+    ...createIntelligence({ ...deps, isStaff: (userId) => deps.access.of(userId).isStaff }),
+    matchCounts: createMatchCounts(deps.events),
+  }),
   routes: (services) => intelligenceRoutes(services),
   jobs: ({ matches }) => ({ matches: matches.sweep }),
+  metrics: ({ matchCounts }) => ({ provost_matches_total: () => matchCounts().map(([change, count]) => [{ change }, count]) }),
   load: ({ matches }) => matches.load(),
 });
 

@@ -122,6 +122,7 @@ export const deliveries = feature({
     return { deliveries };
   },
   routes: ({ deliveries }) => deliveriesRoutes(deliveries),
+  metrics: ({ deliveries }) => ({ provost_deliveries_due: deliveries.countDue, provost_deliveries_failed: deliveries.countFailed }),
   start: ({ deliveries }) => deliveries.start(),
   stop: ({ deliveries }) => deliveries.stop(),
 });
@@ -144,6 +145,7 @@ export const cards = feature({
     return { cards, requestPlaces: { kindOf: workflows.kindOfKey, cardOf: cards.linkOf } };
   },
   controls: ({ cards, clock }, verbs, kept) => createReviewControls({ verbs, kept, clock, refresh: cards.refresh }),
+  metrics: ({ cards }) => ({ provost_cards_lag_seconds: async () => (await cards.state()).dueSeconds }),
   start: ({ cards }) => cards.start(),
   stop: ({ cards }) => cards.stop(),
 });

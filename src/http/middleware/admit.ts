@@ -87,7 +87,7 @@ export function createIdentify(spec: RouteSpec, limiter: RateLimiter, { authenti
 
   function refuse(request: RequestInfo, wait: number, error: unknown): never {
     if (!(error instanceof ProblemError) || error.status !== 401) throw error;
-    if (wait === 0) failures.take(request.network, request.now);
+    failures.take(request.network, request.now);
     if (wait === 0) throw error;
     noteLimit(failures, 0, request);
     throw new ProblemError("rate_limited", { detail: "Too many failed attempts from this address.", retryAfter: wait });

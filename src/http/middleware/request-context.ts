@@ -4,6 +4,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import { problems } from "../../kernel/errors.ts";
 import { bindingsOf, createRequestInfo, type HttpEnv, type RequestInfo } from "../context.ts";
 import { createCommonHeaders } from "../headers.ts";
+import type { AnsweredRequest } from "../metrics.ts";
 import { endSlowly } from "../request/body-stream.ts";
 import { addressIn, createAddressRanges, plainAddress } from "../../kernel/addresses.ts";
 import { redact } from "../../kernel/secrets.ts";
@@ -16,6 +17,8 @@ export interface RequestContextOptions {
   publicUrl: string | undefined;
   addressOf: AddressReader;
   log: AccessLog | undefined;
+  /** Told how each request ended. */
+  onAnswer: ((ended: AnsweredRequest) => void) | undefined;
 }
 
 /** The request target as it was sent, from its path on. */
@@ -27,7 +30,7 @@ export function targetOf(request: Request, incoming: IncomingMessage | undefined
  * The variable `request` that every other middleware reads, the headers all answers have, and the line in the access log. The answers of
  * one turn of the event loop leave together: each write into an idle connection wakes its reader, at the price of half the pipeline.
  */
-export function requestContext({ clock, publicUrl, addressOf, log }: RequestContextOptions): MiddlewareHandler<HttpEnv> {
+export function requestContext({ clock, publicUrl, addressOf, log, onAnswer }: RequestContextOptions): MiddlewareHandler<HttpEnv> {
   const commonHeaders = createCommonHeaders(publicUrl);
   const endOfTurn = createEndOfTurn();
   return async (c, next) => {
@@ -48,7 +51,10 @@ export function requestContext({ clock, publicUrl, addressOf, log }: RequestCont
     const isUnread = incoming !== undefined && leavesMuchUnread(incoming, c.res.status);
     if (outgoing !== undefined && (isUnread || serving?.isClosing === true)) outgoing.shouldKeepAlive = false;
     if (isUnread) endSlowly(incoming);
-    log?.note(request, c.get("caller"), outgoing?.destroyed === true ? clientLeft : c.res.status, performance.now() - startedAt);
+    const status = outgoing?.destroyed === true ? clientLeft : c.res.status;
+    const milliseconds = performance.now() - startedAt;
+    log?.note(request, c.get("caller"), status, milliseconds);
+    onAnswer?.({ method: request.method, route: request.route, status, milliseconds });
   };
 }
 

@@ -185,6 +185,13 @@ export function createDeliveries(parts: DeliveryDeps) {
       return (await inTurn(call)).ended;
     },
 
+    /** How many effects are due and not done yet. */
+    countDue: (): Promise<number> =>
+      database.read.workflowEffect.count({ where: { status: { in: [...leftStatuses] }, dueAt: { lte: clock.now() } } }),
+
+    /** How many have failed and were not tried again since. */
+    countFailed: (): Promise<number> => database.read.workflowEffect.count({ where: { status: "failed" } }),
+
     /** From now on what is left is done at once, at its date, and at the latest a minute later when another instance left it. */
     start(): void {
       effects.onLeft(() => alarm.abort());

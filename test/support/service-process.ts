@@ -1,0 +1,61 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { expect, onTestFinished } from "vitest";
+import { createSandbox } from "../../src/sandbox/index.ts";
+import { installation } from "../cli/installation.ts";
+import { operatorEnv } from "../cli/run.ts";
+import { freshKey } from "../config/environment.ts";
+import { freePort } from "./free-port.ts";
+
+/** The built service in a process of its own, against a sandbox of Discord; it ends with the test. */
+export async function startServiceProcess(env: Record<string, string> = {}, flags: readonly string[] = []) {
+  const sandbox = await createSandbox();
+  const folder = await mkdtemp(join(tmpdir(), "provost-process-"));
+  const port = (await freePort()).toString();
+  const main = join(dirname((await installation()).program), "..", "dist", "main.js");
+  const child = spawn(process.execPath, [...flags, main], {
+    cwd: folder,
+    env: operatorEnv({
+      ...sandbox.env(),
+      GUILD_IDS: sandbox.createGuild({ name: "Harbour" }).id,
+      SECRET_KEY: freshKey(),
+      ENCRYPTION_KEYS: `k1:${freshKey()}`,
+      DATA_DIR: join(folder, "data"),
+      PORT: port,
+      ...env,
+    }),
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let printed = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (part: Buffer) => (printed += part.toString()));
+  const ended = once(child, "exit");
+  onTestFinished(async () => {
+    child.kill("SIGKILL");
+    await ended;
+    await sandbox.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+  const url = `http://127.0.0.1:${port}`;
+  const answers = (): Promise<boolean> =>
+    fetch(`${url}/livez`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  for (let tries = 0; tries < 300 && child.exitCode === null && !(await answers()); tries += 1) await delay(100);
+  expect(await answers(), printed).toBe(true);
+  return {
+    url,
+    /** Everything that it has written to its two outputs. */
+    printed: () => printed,
+    /** End it as a supervisor does. @returns its exit code */
+    async stop(): Promise<number | null> {
+      child.kill("SIGTERM");
+      const [code] = (await ended) as [number | null];
+      return code;
+    },
+  };
+}
