@@ -13,8 +13,11 @@ interface Given {
   acceptsNewKey?: boolean;
 }
 
-/** Where the database keeps the fingerprint, beside the id of its installation. */
-const key = "secret_key_fingerprint";
+/** The setting in which the database keeps the fingerprint, beside the id of its installation. */
+export const fingerprintSetting = "secret_key_fingerprint";
+
+/** What tells keys apart, and nothing of the key. */
+export const fingerprintOf = (secretKey: Buffer, instanceId: string): string => keyedHash(secretKey, `provost/fingerprint/${instanceId}`);
 
 /**
  * Make sure that `SECRET_KEY` is the one that this database was used with: another one would refuse every API key, and sign the audit with a
@@ -22,8 +25,8 @@ const key = "secret_key_fingerprint";
  * @throws DatabaseError other_secret_key, with what to do
  */
 export async function requireSecretKey({ database, secretKey, acceptsNewKey = false }: Given): Promise<void> {
-  const given = keyedHash(secretKey, `provost/fingerprint/${await database.instance.id()}`);
-  const row = await database.read.setting.findUnique({ where: { key } });
+  const given = fingerprintOf(secretKey, await database.instance.id());
+  const row = await database.read.setting.findUnique({ where: { key: fingerprintSetting } });
   const stored = row === null ? await store(database, given) : String(row.value);
   if (stored === given) return;
   if (!acceptsNewKey)
@@ -39,8 +42,8 @@ async function store(database: Database, value: string, update?: string): Promis
   return database.write(systemCall("job", uuid7()), async (tx) => {
     await tx.lock("settings");
     const stored = await tx.db.setting.upsert({
-      where: { key },
-      create: { key, value },
+      where: { key: fingerprintSetting },
+      create: { key: fingerprintSetting, value },
       update: update === undefined ? {} : { value: update },
     });
     return String(stored.value);

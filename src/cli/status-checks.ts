@@ -3,6 +3,9 @@ import { z } from "zod";
 /** How much room the data folder needs: below the first there is a warning, below the second writes are about to fail. */
 const [lowBytes, leastBytes] = [1_073_741_824, 104_857_600];
 
+/** A day, and the hours in which a backup is made and tried again. */
+const lateMs = 28 * 3_600_000;
+
 const Check = z.object({ status: z.enum(["pass", "warn", "fail"]), reason: z.string().optional() });
 
 /** What is read of `/health`; the server may be of another version than this program. */
@@ -20,6 +23,8 @@ export interface Seen {
   dataDir: string;
   /** What is free on its disk; undefined where the folder is not on this machine. */
   freeBytes: number | undefined;
+  /** Where backups are made at night, and when the newest of them was made. */
+  backups: { folder: string | null; newest: Date | undefined; now: Date };
 }
 
 export interface Finding {
@@ -46,6 +51,14 @@ export const statusChecks: Readonly<Record<string, (seen: Seen) => Finding>> = {
       status: freeBytes < leastBytes ? "fail" : "warn",
       text: `${free}: free some space on its disk, or move DATA_DIR to a larger one.`,
     };
+  },
+  backup({ backups: { folder, newest, now } }) {
+    if (folder === null) return { status: "pass", text: "none is made by itself, as BACKUP_DIR is not set" };
+    const why = "The log has the reason at the job `backup`; make one now with `npx provost backup --verify`.";
+    if (newest === undefined) return { status: "warn", text: `There is no backup in ${folder}. ${why}` };
+    const found = `the newest in ${folder} is of ${newest.toISOString()}`;
+    if (now.getTime() - newest.getTime() <= lateMs) return { status: "pass", text: found };
+    return { status: "warn", text: `${found}, and one is due each day. ${why}` };
   },
 };
 

@@ -1,11 +1,12 @@
 import { readFile, statfs } from "node:fs/promises";
 import { Command } from "commander";
+import { shelved } from "../backup/shelf.ts";
 import { loadConfigOrExit, type Config } from "../config/config.ts";
 import { httpAddress } from "../kernel/addresses.ts";
 import { fileError, OperatorError, systemReason } from "../kernel/operator-errors.ts";
 import { version } from "../version.ts";
 import { print, table } from "./output.ts";
-import { Health, statusChecks, type Finding } from "./status-checks.ts";
+import { Health, statusChecks, type Finding, type Seen } from "./status-checks.ts";
 
 interface Options {
   url?: string;
@@ -31,6 +32,7 @@ export function statusCommand(setExitCode: (code: number) => void): Command {
         installed: version,
         dataDir: config.dataDir,
         freeBytes: await freeBytes(config.dataDir),
+        backups: await backupsOf(config.backup),
       };
       const findings = Object.entries(statusChecks).map(([name, check]) => ({ name, ...check(seen) }));
       const isWell = findings.every(({ status }) => status !== "fail");
@@ -85,6 +87,11 @@ async function freeBytes(folder: string): Promise<number | undefined> {
     ({ bavail, bsize }) => bavail * bsize,
     () => undefined,
   );
+}
+
+async function backupsOf({ folder }: Config["backup"]): Promise<Seen["backups"]> {
+  const [newest] = folder === null ? [] : await shelved(folder);
+  return { folder, newest: newest?.at, now: new Date() };
 }
 
 function linesOf(findings: readonly (Finding & { name: string })[]): string[] {

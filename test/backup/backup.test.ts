@@ -79,6 +79,25 @@ describe.skipIf(whyNot !== undefined)("a backup", limit, () => {
     expect(left.filter((name) => name.includes("partial"))).toEqual([]);
   });
 
+  test.runIf(!isPostgres)("that is looked at when it is made names what is wrong with it, and then no older one goes", async () => {
+    const operator = await createOperator();
+    const { place } = await createSource(operator);
+    const verified = ["--verify", "--keep", "1"];
+    const good = await backupOf(operator, operator.envOf(place), ...verified);
+    expect(await readdir(operator.backups)).not.toContainEqual(expect.stringContaining("partial"));
+    const db = new BetterSqlite3(sqliteFile(place.url), { timeout: 5000 });
+    db.pragma("foreign_keys = OFF");
+    db.exec("INSERT INTO case_labels (case_id, label) VALUES ('gone', 'late')");
+    db.close();
+    // A backup is named after its second.
+    await expect.poll(() => new Date().toISOString().slice(0, 19) > good.point.slice(0, 19)).toBe(true);
+    const later = await operator.provost(["backup", "--to", operator.backups, "--json", ...verified], operator.envOf(place));
+    const orphan = "The database has 1 references to rows that are not there.";
+    expect([later.code, later.stderr]).toEqual([1, expect.stringContaining(orphan)]);
+    expect(JSON.parse(later.stdout)).toMatchObject({ problems: [orphan], removed: [] });
+    expect((await readdir(operator.backups)).filter((name) => name.endsWith(".tar.gz"))).toHaveLength(2);
+  });
+
   test.runIf(!isPostgres)("names the evidence that was deleted after its point, and is whole without it", async () => {
     const operator = await createOperator();
     const { world, admin, place } = await createSource(operator);
@@ -171,9 +190,19 @@ describe.skipIf(whyNot !== undefined)("a restore", limit, () => {
     const otherKey = await operator.provost(["restore", path], other);
     expect([otherKey.code, otherKey.stderr]).toEqual([
       1,
-      expect.stringContaining("`SECRET_KEY` is another one than this database was used with"),
+      expect.stringContaining("`SECRET_KEY` is another one than the backup was made with. Put the one of that installation into `.env`"),
     ]);
+    expect(await readdir(target.dataDir)).toEqual([]);
+  });
 
+  test("that was cut off keeps the server and the commands away, and is begun anew by the same command", async () => {
+    const operator = await createOperator();
+    const { place } = await createSource(operator);
+    const { path } = await backupOf(operator, operator.envOf(place));
+    const target = await createEmptyPlace();
+    // The journals are read when everything else is in its place.
+    const failed = await operator.provost(["restore", path, "--journal", operator.directory], operator.envOf(target));
+    expect([failed.code, failed.stderr]).toEqual([1, expect.stringContaining(`${operator.directory} (a folder)`)]);
     const refused = await operator.provost(["serve"], operator.envOf(target));
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining(`Run \`provost restore ${path}\` again`)]);
     expect((await operator.provost(["keys", "list"], operator.envOf(target))).stderr).toContain("did not finish");
