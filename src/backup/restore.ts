@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { rename, rm } from "node:fs/promises";
+import { readFile, rename, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import type { Config } from "../config/config.ts";
 import type { Secrets } from "../config/secrets.ts";
@@ -55,6 +55,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<Restored> 
   const { from, config, secrets, onProgress = () => undefined } = options;
   const { dataDir, database } = config;
   const keys = [installationSigner(secrets.secretKey)];
+  await requireJournals(options);
   const begun = await findMarker(dataDir);
   const goesOn = begun?.database === placeOf(database.url);
   if (begun === undefined) await requireEmptyFolder(config);
@@ -83,6 +84,14 @@ export async function restoreBackup(options: RestoreOptions): Promise<Restored> 
   } finally {
     lock.release();
   }
+}
+
+/** A journal that was named and is not there would leave deletions undone. @throws OperatorError that names it */
+async function requireJournals({ journals = [] }: RestoreOptions): Promise<void> {
+  for (const path of journals)
+    await readFile(path).catch((error: unknown) => {
+      throw fileError(error, { path });
+    });
 }
 
 /** @throws OperatorError with the first problem */

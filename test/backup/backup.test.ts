@@ -10,6 +10,7 @@ import { readConfig } from "../../src/config/config.ts";
 import { sqliteFile } from "../../src/database/dialect.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
+import { tier } from "../support/size.ts";
 import { addEvidence, contentOf, createEmptyPlace, createOperator, createSource, startLoad } from "./ground.ts";
 import { stopInstalled, whyNot } from "./installed-postgres.ts";
 
@@ -30,9 +31,13 @@ describe.skipIf(whyNot !== undefined)("a backup", limit, () => {
     const { world, admin, place } = await createSource(operator);
     const person = world.member("somebody");
     await world.post("/blacklist", { kind: "user", subject_id: person.id, subject_name: "somebody" }, { actor: admin });
+    const began = Date.now();
     const load = startLoad(world, admin);
     const made = await backupOf(operator, operator.envOf(place));
     await load.stop();
+    const seconds = (Date.now() - began) / 1000;
+    const writes = load.records.length + 2 * load.files.length;
+    if (tier === "long") process.stdout.write(`${writes.toString()} writes in ${seconds.toString()} s\n`);
     await world.app.privacy.redact(systemCall("cli", uuid7()), person.id, { reason: "They asked for it in writing." });
 
     const whole = await operator.provost(["backup", "verify", made.path], operator.envOf(place));
@@ -186,6 +191,8 @@ describe.skipIf(whyNot !== undefined)("a restore", limit, () => {
     const overDatabase = await operator.provost(["restore", path], operator.envOf({ ...target, url: place.url }));
     expect([overDatabase.code, overDatabase.stderr]).toEqual([1, expect.stringContaining("A backup is only put into an empty database")]);
     expect(await readdir(target.dataDir)).toEqual([]);
+    const noJournal = await operator.provost(["restore", path, "--journal", "gone.jsonl"], operator.envOf(target));
+    expect([noJournal.code, noJournal.stderr]).toEqual([1, "gone.jsonl does not exist. Check the path.\n"]);
     const other = { ...operator.envOf(target), SECRET_KEY: Buffer.alloc(32, 7).toString("base64") };
     const otherKey = await operator.provost(["restore", path], other);
     expect([otherKey.code, otherKey.stderr]).toEqual([
@@ -201,8 +208,9 @@ describe.skipIf(whyNot !== undefined)("a restore", limit, () => {
     const { path } = await backupOf(operator, operator.envOf(place));
     const target = await createEmptyPlace();
     // The journals are read when everything else is in its place.
-    const failed = await operator.provost(["restore", path, "--journal", operator.directory], operator.envOf(target));
-    expect([failed.code, failed.stderr]).toEqual([1, expect.stringContaining(`${operator.directory} (a folder)`)]);
+    await writeFile(join(operator.directory, "notes"), "no journal\n");
+    const failed = await operator.provost(["restore", path, "--journal", join(operator.directory, "notes")], operator.envOf(target));
+    expect([failed.code, failed.stderr]).toEqual([1, expect.stringContaining(join(operator.directory, "notes"))]);
     const refused = await operator.provost(["serve"], operator.envOf(target));
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining(`Run \`provost restore ${path}\` again`)]);
     expect((await operator.provost(["keys", "list"], operator.envOf(target))).stderr).toContain("did not finish");
