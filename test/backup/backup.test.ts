@@ -5,6 +5,9 @@ import { join } from "node:path";
 import { gzipSync, gunzipSync } from "node:zlib";
 import { afterAll, describe, expect, inject, test } from "vitest";
 import BetterSqlite3 from "better-sqlite3";
+import pg from "pg";
+import { writeMarker } from "../../src/backup/marker.ts";
+import { placeOf } from "../../src/database/refusals.ts";
 import { makeBackup } from "../../src/backup/make.ts";
 import { readConfig } from "../../src/config/config.ts";
 import { sqliteFile } from "../../src/database/dialect.ts";
@@ -217,6 +220,23 @@ describe.skipIf(whyNot !== undefined)("a restore", limit, () => {
     const again = await operator.provost(["restore", path], operator.envOf(target));
     expect(again.code, again.stderr).toBe(0);
     expect((await operator.provost(["keys", "list", "--json"], operator.envOf(target))).stdout).toContain('"world"');
+  });
+
+  test.runIf(isPostgres)("ends what a killed restore left running, which would put its rows between the new ones", async () => {
+    const operator = await createOperator();
+    const { place } = await createSource(operator);
+    const { path } = await backupOf(operator, operator.envOf(place));
+    const target = await createEmptyPlace();
+    await writeMarker(target.dataDir, { from: path, backup: "", database: placeOf(target.url) });
+    const left = new pg.Client({ connectionString: target.url, application_name: "pg_restore" });
+    left.on("error", () => undefined);
+    await left.connect();
+    await left.query("BEGIN; CREATE TABLE owners (id int)");
+    const timer = setTimeout(() => void left.query("COMMIT").catch(() => undefined), 10_000);
+    const again = await operator.provost(["restore", path], operator.envOf(target));
+    clearTimeout(timer);
+    await left.end().catch(() => undefined);
+    expect(again.code, again.stderr).toBe(0);
   });
 
   test("keeps signed positions that outlived the data folder in a place of their own", async () => {
