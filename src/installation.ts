@@ -8,6 +8,7 @@ import { DatabaseError } from "./database/errors.ts";
 import { dialectOf, sqliteFile } from "./database/dialect.ts";
 import { ensureFolder, findLoose, keepPrivate } from "./database/folder.ts";
 import { placeOf } from "./database/refusals.ts";
+import { evidenceFolder } from "./features/evidence/store.ts";
 
 export const acceptFlag = "--accept-empty-database";
 
@@ -86,7 +87,7 @@ function filesBeside({ database: { url } }: Config): string[] {
 
 /** What only an installation that has been used leaves behind. */
 function leftovers({ dataDir, auditCheckpoints, erasureJournal, erasureJournalCopy }: Config): string[] {
-  const evidence = join(dataDir, "evidence");
+  const evidence = join(dataDir, evidenceFolder);
   const files = [auditCheckpoints, erasureJournal, erasureJournalCopy].filter((path) => path !== null && existsSync(path)) as string[];
   return existsSync(evidence) && readdirSync(evidence).length > 0 ? [evidence, ...files] : files;
 }

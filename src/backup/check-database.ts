@@ -22,10 +22,12 @@ export async function checkDatabase({ url, manifest, keys, checkpoints }: Checke
   if (!chain.ok) problems.push(`The audit chain is broken at entry ${String(chain.first_bad_seq)}: ${chain.kind ?? "unknown"}.`);
   const source = await openSource(url);
   try {
-    const { migration, instance, audit } = await factsOf(source);
+    const { migration, instance, secret_key, audit } = await factsOf(source);
     if (migration !== manifest.migration)
       problems.push(`The database ends with the migration ${migration}, the manifest says ${manifest.migration}.`);
     if (instance !== manifest.instance) problems.push("The database is of another installation than the manifest says.");
+    if (manifest.secret_key !== null && secret_key !== manifest.secret_key)
+      problems.push("The database was used with another `SECRET_KEY` than the manifest says.");
     if (audit?.seq !== manifest.audit?.seq || audit?.hash !== manifest.audit?.hash)
       problems.push(`The audit chain ends at entry ${String(audit?.seq ?? 0)}, the manifest says ${String(manifest.audit?.seq ?? 0)}.`);
     problems.push(...lostEvidence(await evidenceNamed(source), manifest));

@@ -1,5 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import type { Config } from "../config/config.ts";
 import { dialectOf, sqliteFile } from "../database/dialect.ts";
 import { databaseRefusal, placeOf } from "../database/refusals.ts";
@@ -58,10 +59,15 @@ BEGIN
   LOOP EXECUTE one.command; END LOOP;
 END $$`;
 
-/** Empty a PostgreSQL database that a restore has begun to fill. */
+/** `pg_restore` outlives a restore that is killed, and would commit between the rows of the next one. */
+const endLeftOver = `SELECT pg_terminate_backend(pid) AS told FROM pg_stat_activity
+  WHERE datname = current_database() AND application_name = 'pg_restore' AND pid <> pg_backend_pid()`;
+
+/** Empty a PostgreSQL database that a restore has begun to fill, once nothing fills it any more. */
 export async function dropEverything(url: string): Promise<void> {
   const source = await openSource(url);
   try {
+    while ((await source.query(endLeftOver)).length > 0) await delay(100);
     await source.query(drop);
   } catch (error) {
     throw databaseRefusal(url, error);

@@ -1,18 +1,18 @@
-import { randomBytes } from "node:crypto";
 import { readFile, rm } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import type { Config } from "../config/config.ts";
 import { dialectOf } from "../database/dialect.ts";
 import { ensureFolder } from "../database/folder.ts";
+import type { PublicKey } from "../features/audit/sign.ts";
+import { evidencePath } from "../features/evidence/store.ts";
 import { ifMissing } from "../kernel/files.ts";
-import { fileError, OperatorError } from "../kernel/operator-errors.ts";
+import { fileError, OperatorError, operatorText } from "../kernel/operator-errors.ts";
 import { version } from "../version.ts";
 import { isThere } from "./disk.ts";
 import { growJournalCopy } from "./journal-copy.ts";
 import {
   checkpointsName,
   databaseNames,
-  evidencePath,
   instanceName,
   journalName,
   keyMarksName,
@@ -21,9 +21,10 @@ import {
   type BackupFile,
   type Manifest,
 } from "./manifest.ts";
-import { backupName, removeLeftovers, thinOut } from "./shelf.ts";
+import { backupName, partialName, removeLeftovers, thinOut } from "./shelf.ts";
 import { copyDatabase, type Snapshot } from "./snapshot.ts";
 import { isEvidenceNamed, openSource, type Source } from "./source.ts";
+import { verifyBackup, type VerifyOptions } from "./verify.ts";
 import { openWriter, type BackupWriter } from "./writer.ts";
 
 export interface BackupOptions {
@@ -34,13 +35,17 @@ export interface BackupOptions {
   isPlain?: boolean;
   /** Of the folder's backups, how many stay. */
   keep?: number;
+  /** Look at all of it when it is made; signed positions may be signed with these keys. */
+  verifyWith?: readonly PublicKey[];
   onProgress?: (text: string) => void;
 }
 
 export interface MadeBackup {
   path: string;
   manifest: Manifest;
-  /** Older ones that were deleted. */
+  /** What is wrong with it, where it was looked at: a sentence for each. */
+  problems: string[];
+  /** Older ones that were deleted; none where something is wrong with this one. */
   removed: string[];
 }
 
@@ -50,13 +55,14 @@ export interface MadeBackup {
  * The order keeps what belongs together: signed positions first, so that the chain has all of them; then the database; then the evidence, which is
  * written before the row that names it. What is deleted meanwhile is named in the manifest. The journal of deletions comes last, and stands beside
  * the backup.
+ * Older ones go last, as this one may not be whole.
  * @throws Error in words for the operator; then nothing that looks like a backup is left
  */
 export async function makeBackup(options: BackupOptions): Promise<MadeBackup> {
-  const { config, isPlain = false, keep, onProgress = () => undefined } = options;
+  const { config, isPlain = false, keep, verifyWith, onProgress = () => undefined } = options;
   const point = new Date();
   const { folder, path } = placeOf(options, point);
-  const temporary = join(folder, `${basename(path)}.partial-${randomBytes(4).toString("hex")}`);
+  const temporary = join(folder, partialName(basename(path)));
   try {
     await ensureFolder(folder);
     await removeLeftovers(folder);
@@ -66,9 +72,20 @@ export async function makeBackup(options: BackupOptions): Promise<MadeBackup> {
       config.erasureJournal,
       ...(config.erasureJournalCopy === null ? [] : [config.erasureJournalCopy]),
     ]);
-    return { path, manifest, removed: keep === undefined ? [] : await thinOut(folder, keep) };
+    const problems = verifyWith === undefined ? [] : await problemsOf(path, { keys: verifyWith, scratch: folder, onProgress });
+    const isThinned = keep !== undefined && problems.length === 0;
+    return { path, manifest, problems, removed: isThinned ? await thinOut(folder, keep) : [] };
   } catch (error) {
     throw fileError(error);
+  }
+}
+
+/** A backup that cannot be looked at now, such as for want of space, may be whole all the same. */
+async function problemsOf(path: string, options: VerifyOptions): Promise<string[]> {
+  try {
+    return (await verifyBackup(path, options)).problems;
+  } catch (error) {
+    return [`It could not be looked at: ${operatorText(error) ?? String(error)}`];
   }
 }
 
@@ -88,7 +105,7 @@ interface Work extends Required<Pick<BackupOptions, "config" | "isPlain" | "onPr
 async function write(work: Work): Promise<Manifest> {
   const { config, point, temporary, path, isPlain, onProgress } = work;
   const { dataDir, database } = config;
-  const copy = join(dirname(path), `database.partial-${randomBytes(4).toString("hex")}`);
+  const copy = join(dirname(path), partialName("database"));
   const dialect = dialectOf(database.url);
   // Before the writer: what cannot be copied begins no backup.
   const texts = await readTexts(config);
@@ -102,8 +119,8 @@ async function write(work: Work): Promise<Manifest> {
       onProgress(`database: ${sizeText(files[0]?.bytes ?? 0)}`);
       for (const [name, text] of texts) files.push(await writer.add(name, { text }));
       const evidence = await addEvidence(writer, files, snapshot, { url: database.url, dataDir, onProgress });
-      const { migration, instance, audit } = snapshot;
-      const said = { program: version, point: point.toISOString(), dialect, migration, instance, audit, evidence, files };
+      const { evidence: _named, ...facts } = snapshot;
+      const said = { program: version, point: point.toISOString(), dialect, ...facts, evidence, files };
       const manifest: Manifest = { format: "provost-backup/1", ...said };
       await writer.add(manifestName, { text: `${JSON.stringify(manifest, null, 2)}\n` });
       await writer.finish();

@@ -28,6 +28,8 @@ export const Manifest = z.object({
   migration: z.string(),
   /** The installation it is of. */
   instance: z.string(),
+  /** The fingerprint of the `SECRET_KEY` that the database was used with; null where it has none. */
+  secret_key: z.string().nullable().default(null),
   /** The head of the audit chain; null for an installation without entries. */
   audit: z.object({ seq: z.int().positive(), hash: z.string() }).nullable(),
   /** Files of evidence that rows of the database name and that are not in it. */
@@ -42,11 +44,6 @@ export const Manifest = z.object({
   files: z.array(BackupFile),
 });
 export type Manifest = z.infer<typeof Manifest>;
-
-/** Where the bytes of a piece of evidence are, in a backup and in the data folder. */
-export function evidencePath(sha256: string): string {
-  return `evidence/${sha256.slice(0, 2)}/${sha256}`;
-}
 
 /** The hash that a file of evidence is named after; undefined for any other file. */
 export function evidenceHash(name: string): string | undefined {

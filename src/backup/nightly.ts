@@ -17,7 +17,8 @@ const againMs = 3_600_000;
 const keptOfErrors = 2000;
 
 function wordedFailure(why: string, isMade: boolean): string {
-  if (isMade) return `The nightly backup was made, but not everything was there to copy. ${why} Look for it in an older backup.`;
+  if (isMade)
+    return `The nightly backup was made, but not all of it is as it should be. ${why} \`provost backup verify\` says what else is wrong; older backups may have it.`;
   return `The nightly backup failed, and is tried again in an hour. ${why} Try it by hand: \`provost backup\`.`;
 }
 
@@ -43,7 +44,16 @@ export function createNightlyBackup({ folder, hour, keep, clock, logger }: Night
 
   function start(place: string): void {
     triedAt = clock.now().getTime();
-    const argv = [fileURLToPath(new URL("bin/provost.js", packageFolder)), "backup", "--to", place, "--keep", keep.toString(), "--json"];
+    const argv = [
+      fileURLToPath(new URL("bin/provost.js", packageFolder)),
+      "backup",
+      "--to",
+      place,
+      "--keep",
+      keep.toString(),
+      "--verify",
+      "--json",
+    ];
     const child = spawn(process.execPath, argv, { stdio: ["ignore", "pipe", "pipe"] });
     const said = { stdout: "", stderr: "" };
     for (const stream of ["stdout", "stderr"] as const)
@@ -51,8 +61,8 @@ export function createNightlyBackup({ folder, hour, keep, clock, logger }: Night
     const ended = new Promise<void>((resolve) => {
       const end = (code: number | null, why?: string): void => {
         running = undefined;
-        if (code === 0) logger.info({ folder: place }, "made the nightly backup");
-        else if (!isStopping) failure = wordedFailure(why ?? said.stderr.trim().split("\n").at(-1) ?? "", said.stdout.startsWith("{"));
+        if (code === 0) logger.info({ folder: place }, "made the nightly backup, and looked at all of it");
+        else if (!isStopping) failure = wordedFailure(why ?? said.stderr.trim().split("\n").at(-1) ?? "", said.stdout !== "");
         resolve();
       };
       child.once("error", (error) => end(null, error.message));

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { rename, rm } from "node:fs/promises";
+import { readFile, rename, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import type { Config } from "../config/config.ts";
 import type { Secrets } from "../config/secrets.ts";
@@ -9,9 +9,11 @@ import { ensureFolder } from "../database/folder.ts";
 import { readMigrations } from "../database/migrate-sqlite.ts";
 import { placeOf } from "../database/refusals.ts";
 import { installationSigner } from "../features/audit/sign.ts";
+import { evidenceFolder } from "../features/evidence/store.ts";
 import { createJournal } from "../features/privacy/journal/journal.ts";
 import { fileError, OperatorError } from "../kernel/operator-errors.ts";
 import { syncToDisk } from "../kernel/files.ts";
+import { fingerprintOf } from "../secret-key.ts";
 import { checkDatabase, earlierLosses } from "./check-database.ts";
 import { isThere, syncTree } from "./disk.ts";
 import { dropEverything, requireEmpty, requireEmptyFolder } from "./empty.ts";
@@ -53,6 +55,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<Restored> 
   const { from, config, secrets, onProgress = () => undefined } = options;
   const { dataDir, database } = config;
   const keys = [installationSigner(secrets.secretKey)];
+  await requireJournals(options);
   const begun = await findMarker(dataDir);
   const goesOn = begun?.database === placeOf(database.url);
   if (begun === undefined) await requireEmptyFolder(config);
@@ -60,6 +63,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<Restored> 
   const { manifest, problems } = await verifyBackup(from, { keys, onProgress });
   requireWhole(problems, from);
   await requireFits(manifest, config);
+  requireKey(manifest, secrets.secretKey);
   const begin = { from: resolve(from), backup: idOf(manifest), database: placeOf(database.url) };
   requireSame(begun, begin, dataDir);
   const lock = await acquireDataLock(dataDir);
@@ -80,6 +84,14 @@ export async function restoreBackup(options: RestoreOptions): Promise<Restored> 
   } finally {
     lock.release();
   }
+}
+
+/** A journal that was named and is not there would leave deletions undone. @throws OperatorError that names it */
+async function requireJournals({ journals = [] }: RestoreOptions): Promise<void> {
+  for (const path of journals)
+    await readFile(path).catch((error: unknown) => {
+      throw fileError(error, { path });
+    });
 }
 
 /** @throws OperatorError with the first problem */
@@ -110,6 +122,14 @@ async function requireFits({ dialect, migration, program }: Manifest, { database
     throw new OperatorError(`The backup was made by version ${program}, which is newer than this one. Restore it with that version.`);
 }
 
+/** @throws OperatorError when the API keys, grants and deletions of the backup could not be read with this key */
+function requireKey({ secret_key, instance }: Manifest, secretKey: Buffer): void {
+  if (secret_key === null || secret_key === fingerprintOf(secretKey, instance)) return;
+  throw new OperatorError(
+    "`SECRET_KEY` is another one than the backup was made with. Put the one of that installation into `.env`, and run the command again; nothing was put back.",
+  );
+}
+
 const placesOf = ({ dataDir, auditCheckpoints, database: { url } }: Config, dialect: Manifest["dialect"]): Record<string, string> => ({
   [checkpointsName]: auditCheckpoints,
   [instanceName]: join(dataDir, instanceName),
@@ -125,7 +145,7 @@ async function clear(config: Config, hasOwnDatabase: boolean): Promise<void> {
   const { dataDir, database } = config;
   const dialect = dialectOf(database.url);
   const { [databaseNames[dialect]]: file = "", [checkpointsName]: checkpoints = "", ...places } = placesOf(config, dialect);
-  const left = [...Object.values(places), join(dataDir, "evidence"), ...(isKeptApart(config) ? [] : [checkpoints])];
+  const left = [...Object.values(places), join(dataDir, evidenceFolder), ...(isKeptApart(config) ? [] : [checkpoints])];
   if (dialect === "postgres") left.push(file);
   else if (hasOwnDatabase) left.push(file, `${file}-wal`, `${file}-shm`);
   for (const path of left) await rm(path, { recursive: true, force: true });
@@ -148,8 +168,8 @@ async function place({ from, config }: RestoreOptions, manifest: Manifest): Prom
     await restorePostgres(archive, database.url);
     await rm(archive);
   }
-  await ensureFolder(join(dataDir, "evidence"));
-  await syncTree(join(dataDir, "evidence"));
+  await ensureFolder(join(dataDir, evidenceFolder));
+  await syncTree(join(dataDir, evidenceFolder));
   await syncToDisk(dataDir);
 }
 

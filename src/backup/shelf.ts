@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { ifMissing } from "../kernel/files.ts";
@@ -13,6 +14,9 @@ const leftAfterMs = 86_400_000;
 export function backupName(at: Date, isPlain: boolean): string {
   return `provost-${at.toISOString().replaceAll(/[-:]|\.\d+/g, "")}${isPlain ? "" : ".tar.gz"}`;
 }
+
+/** What is not whole yet is called so; one that was left is removed later. */
+export const partialName = (name: string): string => `${name}.partial-${randomBytes(4).toString("hex")}`;
 
 export interface Shelved {
   path: string;

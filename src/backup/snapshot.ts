@@ -2,12 +2,11 @@ import { rm } from "node:fs/promises";
 import { dialectOf, sqliteFile } from "../database/dialect.ts";
 import { databaseRefusal } from "../database/refusals.ts";
 import { syncToDisk } from "../kernel/files.ts";
-import type { Manifest } from "./manifest.ts";
 import { requireTool, runTool } from "./postgres-tools.ts";
-import { evidenceNamed, factsOf, openSource, readSqlite } from "./source.ts";
+import { evidenceNamed, factsOf, openSource, readSqlite, type Facts } from "./source.ts";
 
 /** What one moment of the database was. */
-export interface Snapshot extends Pick<Manifest, "migration" | "instance" | "audit"> {
+export interface Snapshot extends Facts {
   /** The files of evidence that its rows name. */
   evidence: string[];
 }

@@ -4,6 +4,7 @@ import { sqliteFile, dialectOf, type Dialect } from "../database/dialect.ts";
 import { keepAlive } from "../database/keep-alive.ts";
 import { databaseRefusal } from "../database/refusals.ts";
 import { OperatorError } from "../kernel/operator-errors.ts";
+import { fingerprintSetting } from "../secret-key.ts";
 import type { Manifest } from "./manifest.ts";
 
 type Row = Readonly<Record<string, string | number | null>>;
@@ -52,16 +53,22 @@ async function openPostgres(url: string): Promise<Source> {
   };
 }
 
+export type Facts = Pick<Manifest, "migration" | "instance" | "secret_key" | "audit">;
+
 /** What a database says of itself. @throws Error of the database, when it has no tables of ours */
-export async function factsOf({ query }: Source): Promise<Pick<Manifest, "migration" | "instance" | "audit">> {
+export async function factsOf({ query }: Source): Promise<Facts> {
   const [migration] = await query(
     "SELECT migration_name AS name FROM _prisma_migrations WHERE rolled_back_at IS NULL ORDER BY migration_name DESC LIMIT 1",
   );
-  const [setting] = await query("SELECT CAST(value AS TEXT) AS value FROM settings WHERE key = 'instance_id'");
+  const setting = async (key: string): Promise<string | null> => {
+    const [row] = await query("SELECT CAST(value AS TEXT) AS value FROM settings WHERE key = $1", [key]);
+    return row === undefined ? null : String(JSON.parse(String(row["value"])));
+  };
   const [head] = await query("SELECT seq, hash FROM audit_entries ORDER BY seq DESC LIMIT 1");
   return {
     migration: String(migration?.["name"] ?? ""),
-    instance: setting === undefined ? "" : String(JSON.parse(String(setting["value"]))),
+    instance: (await setting("instance_id")) ?? "",
+    secret_key: await setting(fingerprintSetting),
     audit: head === undefined ? null : { seq: Number(head["seq"]), hash: String(head["hash"]) },
   };
 }

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { OperatorError } from "../kernel/operator-errors.ts";
@@ -9,11 +9,14 @@ import { checkDatabase } from "./check-database.ts";
 import { measure } from "./disk.ts";
 import { checkpointsName, databaseNames, evidenceHash, Manifest, manifestName, type BackupFile } from "./manifest.ts";
 import { entriesOf, type Entry } from "./reader.ts";
+import { partialName } from "./shelf.ts";
 import { writeFrom } from "./writer.ts";
 
 export interface VerifyOptions {
   /** Keys the signed positions may be signed with. */
   keys?: readonly PublicKey[];
+  /** The folder in which the database is unpacked; that of temporary files unless told. */
+  scratch?: string;
   /** An empty PostgreSQL database, to put a backup of PostgreSQL into and look at all of it. */
   scratchUrl?: string;
   onProgress?: (text: string) => void;
@@ -30,9 +33,10 @@ export interface VerifiedBackup {
  * @throws OperatorError when it is none, or cannot be read to its end
  */
 export async function verifyBackup(path: string, options: VerifyOptions = {}): Promise<VerifiedBackup> {
-  const { onProgress = () => undefined } = options;
-  const folder = await mkdtemp(join(tmpdir(), "provost-verify-"));
+  const { scratch = tmpdir(), onProgress = () => undefined } = options;
+  const folder = join(scratch, partialName("provost-verify"));
   try {
+    await mkdir(folder, { mode: 0o700 });
     onProgress("reading the backup");
     const { manifest, found } = await readAll(path, folder);
     const problems = differences(manifest, found);

@@ -92,7 +92,7 @@ function addressOf(database: string): string {
 function inWords({ ok, entries, checkpoints, first_bad_seq: seq, kind }: AuditVerification): string {
   if (!ok) return `chain broken at entry ${seq?.toString() ?? "?"}: ${kind ?? "unknown"}`;
   const signed = checkpoints === 1 ? "1 checkpoint" : `${grouped(checkpoints)} checkpoints`;
-  return `${grouped(entries)} entries, ${signed}, chain ok`;
+  return `${grouped(entries)} ${entries === 1 ? "entry" : "entries"}, ${signed}, chain ok`;
 }
 
 type Warning = NonNullable<AuditVerification["checkpoint_warnings"]>[number];

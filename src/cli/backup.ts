@@ -15,19 +15,21 @@ interface BackupCommandOptions {
   to?: string;
   keep?: number;
   plain?: true;
+  verify?: true;
   json?: true;
 }
 
-/** `provost backup`: 0 made, 1 refused, failed, or made of an installation that has lost evidence. */
+/** `provost backup`: 0 made, 1 refused, failed, or made and not all of it is well. */
 export function backupCommand(setExitCode: SetExitCode): Command {
   return new Command("backup")
     .description("Make a backup of database, evidence and signed positions; a server may run meanwhile")
     .option("--to <path>", "a file that ends in .tar.gz, or a folder that it goes into under its time; by default BACKUP_DIR")
     .option("--keep <number>", "keep this many backups of the folder, and delete older ones", wholeNumber(1, 1000))
     .option("--plain", "make a folder of files instead of an archive")
+    .option("--verify", "look at all of it, before older ones are deleted")
     .option("--json", "print what was made as JSON")
-    .action(async ({ to, keep, plain, json }: BackupCommandOptions) => {
-      const { config } = loadConfigOrExit();
+    .action(async ({ to, keep, plain, verify, json }: BackupCommandOptions) => {
+      const { config, secrets } = loadConfigOrExit();
       const place = to ?? config.backup.folder;
       if (place === null) throw new Error("Name a place for the backup: add `--to <folder>`, or set `BACKUP_DIR`.");
       const { makeBackup } = await import("../backup/make.ts");
@@ -36,12 +38,13 @@ export function backupCommand(setExitCode: SetExitCode): Command {
         to: place,
         isPlain: plain === true,
         ...(keep !== undefined && { keep }),
+        ...(verify === true && { verifyWith: [installationSigner(secrets.secretKey)] }),
         onProgress: printError,
       });
       print(json === true ? JSON.stringify(madeAsJson(made)) : madeInWords(made));
-      const losses = earlierLosses(made.manifest);
-      for (const line of losses) printError(line);
-      if (losses.length > 0) setExitCode(1);
+      const wrong = [...made.problems, ...earlierLosses(made.manifest)];
+      for (const line of wrong) printError(line);
+      if (wrong.length > 0) setExitCode(1);
     })
     .addCommand(verifyCommand(setExitCode));
 }
@@ -127,8 +130,8 @@ function summaryOf(manifest: Manifest) {
   return { point, program, dialect, migration, audit, evidence: { files: kept.length, ...evidence } };
 }
 
-function madeAsJson({ path, manifest, removed }: MadeBackup): object {
-  return { path, removed, ...summaryOf(manifest) };
+function madeAsJson({ path, manifest, problems, removed }: MadeBackup): object {
+  return { path, problems, removed, ...summaryOf(manifest) };
 }
 
 function madeInWords({ path, manifest, removed }: MadeBackup): string {

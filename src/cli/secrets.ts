@@ -17,7 +17,9 @@ export function secretsCommand(): Command {
       const fresh = { SECRET_KEY: freshKey(), ENCRYPTION_KEYS: `${keyId}:${freshKey()}` };
       if (write === undefined) return print(linesOf(fresh));
       await writeInto(write, fresh);
-      print(`Wrote ${Object.keys(fresh).join(" and ")} into ${write}, which only you can read.`);
+      print(
+        `Wrote ${Object.keys(fresh).join(" and ")} into ${write}, which only you can read. Fill in the rest of it, then run \`npx provost config check\`.`,
+      );
     })
     .addCommand(reencryptCommand());
 }

@@ -4,6 +4,9 @@ import { httpAddress } from "../kernel/addresses.ts";
 import { spaceFinding } from "./disk-space.ts";
 import { pass, warn, type Finding } from "./findings.ts";
 
+/** A day, and the hours in which a backup is made and tried again. */
+const lateMs = 28 * 3_600_000;
+
 const Check = z.object({ status: z.enum(["pass", "warn", "fail"]), reason: z.string().optional() });
 
 /** What is read of `/health`; the server may be of another version than this program. */
@@ -21,6 +24,8 @@ export interface Seen {
   dataDir: string;
   /** What is free on its disk; undefined where the folder is not on this machine. */
   freeBytes: number | undefined;
+  /** Where backups are made at night, and when the newest of them was made. */
+  backups: { folder: string | null; newest: Date | undefined; now: Date };
 }
 
 /** What `provost status` tells of a running server, in this order. */
@@ -35,6 +40,14 @@ export const statusChecks: Readonly<Record<string, (seen: Seen) => Finding>> = {
   jobs: ofServer("jobs", "A job that runs every minute does not end well."),
   queue: ofServer("deliveries", "What was approved is not carried out in time."),
   disk: ({ dataDir, freeBytes }) => spaceFinding("DATA_DIR", dataDir, freeBytes),
+  backup({ backups: { folder, newest, now } }) {
+    if (folder === null) return pass("none is made by itself, as BACKUP_DIR is not set");
+    const why = "The log has the reason at the job `backup`; make one now with `npx provost backup --verify`.";
+    if (newest === undefined) return warn(`There is no backup in ${folder}. ${why}`);
+    const found = `the newest in ${folder} is of ${newest.toISOString()}`;
+    if (now.getTime() - newest.getTime() <= lateMs) return pass(found);
+    return warn(`${found}, and one is due each day. ${why}`);
+  },
 };
 
 /** A check of the server itself. Without a key the server tells its result and not the reason. */

@@ -1,11 +1,12 @@
 import { readFile } from "node:fs/promises";
 import { Command } from "commander";
-import { loadConfigOrExit } from "../config/config.ts";
+import { shelved } from "../backup/shelf.ts";
+import { loadConfigOrExit, type Config } from "../config/config.ts";
 import { fileError, OperatorError, systemReason } from "../kernel/operator-errors.ts";
 import { version } from "../version.ts";
 import { freeBytes } from "./disk-space.ts";
 import { printFindings } from "./findings.ts";
-import { addressOf, Health, statusChecks } from "./status-checks.ts";
+import { addressOf, Health, statusChecks, type Seen } from "./status-checks.ts";
 
 interface Options {
   url?: string;
@@ -30,6 +31,7 @@ export function statusCommand(setExitCode: (code: number) => void): Command {
         installed: version,
         dataDir: config.dataDir,
         freeBytes: await freeBytes(config.dataDir),
+        backups: await backupsOf(config.backup),
       };
       const findings = Object.entries(statusChecks).map(([name, check]) => ({ name, ...check(seen) }));
       const isWell = printFindings(findings, { json, url: address, instance_id: seen.health.service.instance_id });
@@ -69,4 +71,9 @@ async function readKey(path: string): Promise<string> {
   } catch (error) {
     throw fileError(error, { path });
   }
+}
+
+async function backupsOf({ folder }: Config["backup"]): Promise<Seen["backups"]> {
+  const [newest] = folder === null ? [] : await shelved(folder);
+  return { folder, newest: newest?.at, now: new Date() };
 }

@@ -5,11 +5,15 @@ import { join } from "node:path";
 import { gzipSync, gunzipSync } from "node:zlib";
 import { afterAll, describe, expect, inject, test } from "vitest";
 import BetterSqlite3 from "better-sqlite3";
+import pg from "pg";
+import { writeMarker } from "../../src/backup/marker.ts";
+import { placeOf } from "../../src/database/refusals.ts";
 import { makeBackup } from "../../src/backup/make.ts";
 import { readConfig } from "../../src/config/config.ts";
 import { sqliteFile } from "../../src/database/dialect.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
+import { tier } from "../support/size.ts";
 import { addEvidence, contentOf, createEmptyPlace, createOperator, createSource, startLoad } from "./ground.ts";
 import { stopInstalled, whyNot } from "./installed-postgres.ts";
 
@@ -30,9 +34,13 @@ describe.skipIf(whyNot !== undefined)("a backup", limit, () => {
     const { world, admin, place } = await createSource(operator);
     const person = world.member("somebody");
     await world.post("/blacklist", { kind: "user", subject_id: person.id, subject_name: "somebody" }, { actor: admin });
+    const began = Date.now();
     const load = startLoad(world, admin);
     const made = await backupOf(operator, operator.envOf(place));
     await load.stop();
+    const seconds = (Date.now() - began) / 1000;
+    const writes = load.records.length + 2 * load.files.length;
+    if (tier === "long") process.stdout.write(`${writes.toString()} writes in ${seconds.toString()} s\n`);
     await world.app.privacy.redact(systemCall("cli", uuid7()), person.id, { reason: "They asked for it in writing." });
 
     const whole = await operator.provost(["backup", "verify", made.path], operator.envOf(place));
@@ -77,6 +85,25 @@ describe.skipIf(whyNot !== undefined)("a backup", limit, () => {
     const left = (await readdir(operator.backups)).filter((name) => name !== "erasures.jsonl");
     expect(left).toHaveLength(2);
     expect(left.filter((name) => name.includes("partial"))).toEqual([]);
+  });
+
+  test.runIf(!isPostgres)("that is looked at when it is made names what is wrong with it, and then no older one goes", async () => {
+    const operator = await createOperator();
+    const { place } = await createSource(operator);
+    const verified = ["--verify", "--keep", "1"];
+    const good = await backupOf(operator, operator.envOf(place), ...verified);
+    expect(await readdir(operator.backups)).not.toContainEqual(expect.stringContaining("partial"));
+    const db = new BetterSqlite3(sqliteFile(place.url), { timeout: 5000 });
+    db.pragma("foreign_keys = OFF");
+    db.exec("INSERT INTO case_labels (case_id, label) VALUES ('gone', 'late')");
+    db.close();
+    // A backup is named after its second.
+    await expect.poll(() => new Date().toISOString().slice(0, 19) > good.point.slice(0, 19)).toBe(true);
+    const later = await operator.provost(["backup", "--to", operator.backups, "--json", ...verified], operator.envOf(place));
+    const orphan = "The database has 1 references to rows that are not there.";
+    expect([later.code, later.stderr]).toEqual([1, expect.stringContaining(orphan)]);
+    expect(JSON.parse(later.stdout)).toMatchObject({ problems: [orphan], removed: [] });
+    expect((await readdir(operator.backups)).filter((name) => name.endsWith(".tar.gz"))).toHaveLength(2);
   });
 
   test.runIf(!isPostgres)("names the evidence that was deleted after its point, and is whole without it", async () => {
@@ -167,19 +194,49 @@ describe.skipIf(whyNot !== undefined)("a restore", limit, () => {
     const overDatabase = await operator.provost(["restore", path], operator.envOf({ ...target, url: place.url }));
     expect([overDatabase.code, overDatabase.stderr]).toEqual([1, expect.stringContaining("A backup is only put into an empty database")]);
     expect(await readdir(target.dataDir)).toEqual([]);
+    const noJournal = await operator.provost(["restore", path, "--journal", "gone.jsonl"], operator.envOf(target));
+    expect([noJournal.code, noJournal.stderr]).toEqual([1, "gone.jsonl does not exist. Check the path.\n"]);
     const other = { ...operator.envOf(target), SECRET_KEY: Buffer.alloc(32, 7).toString("base64") };
     const otherKey = await operator.provost(["restore", path], other);
     expect([otherKey.code, otherKey.stderr]).toEqual([
       1,
-      expect.stringContaining("`SECRET_KEY` is another one than this database was used with"),
+      expect.stringContaining("`SECRET_KEY` is another one than the backup was made with. Put the one of that installation into `.env`"),
     ]);
+    expect(await readdir(target.dataDir)).toEqual([]);
+  });
 
+  test("that was cut off keeps the server and the commands away, and is begun anew by the same command", async () => {
+    const operator = await createOperator();
+    const { place } = await createSource(operator);
+    const { path } = await backupOf(operator, operator.envOf(place));
+    const target = await createEmptyPlace();
+    // The journals are read when everything else is in its place.
+    await writeFile(join(operator.directory, "notes"), "no journal\n");
+    const failed = await operator.provost(["restore", path, "--journal", join(operator.directory, "notes")], operator.envOf(target));
+    expect([failed.code, failed.stderr]).toEqual([1, expect.stringContaining(join(operator.directory, "notes"))]);
     const refused = await operator.provost(["serve"], operator.envOf(target));
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining(`Run \`provost restore ${path}\` again`)]);
     expect((await operator.provost(["keys", "list"], operator.envOf(target))).stderr).toContain("did not finish");
     const again = await operator.provost(["restore", path], operator.envOf(target));
     expect(again.code, again.stderr).toBe(0);
     expect((await operator.provost(["keys", "list", "--json"], operator.envOf(target))).stdout).toContain('"world"');
+  });
+
+  test.runIf(isPostgres)("ends what a killed restore left running, which would put its rows between the new ones", async () => {
+    const operator = await createOperator();
+    const { place } = await createSource(operator);
+    const { path } = await backupOf(operator, operator.envOf(place));
+    const target = await createEmptyPlace();
+    await writeMarker(target.dataDir, { from: path, backup: "", database: placeOf(target.url) });
+    const left = new pg.Client({ connectionString: target.url, application_name: "pg_restore" });
+    left.on("error", () => undefined);
+    await left.connect();
+    await left.query("BEGIN; CREATE TABLE owners (id int)");
+    const timer = setTimeout(() => void left.query("COMMIT").catch(() => undefined), 10_000);
+    const again = await operator.provost(["restore", path], operator.envOf(target));
+    clearTimeout(timer);
+    await left.end().catch(() => undefined);
+    expect(again.code, again.stderr).toBe(0);
   });
 
   test("keeps signed positions that outlived the data folder in a place of their own", async () => {

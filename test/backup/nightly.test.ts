@@ -78,7 +78,7 @@ test("a backup of an installation that has lost evidence is made, and the job sa
   const { sha256 } = await addEvidence(source.world, source.admin);
   await rm(join(place.dataDir, "evidence", sha256.slice(0, 2), sha256));
   await nightly.sweep();
-  const told = `The nightly backup was made, but not everything was there to copy. The evidence ${sha256} was already missing`;
+  const told = `The nightly backup was made, but not all of it is as it should be. The evidence ${sha256} was already missing`;
   await vi.waitFor(() => expect(nightly.sweep()).rejects.toThrow(told), { timeout: 60_000, interval: 200 });
   expect(await made()).toHaveLength(1);
 });

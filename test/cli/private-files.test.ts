@@ -55,7 +55,10 @@ test("secrets are written into a file that only its owner reads, and never over 
   const file = join(work.directory, ".env");
   await chmod(file, 0o644);
   const wrote = await work.provost(["secrets", "--write", ".env"]);
-  expect([wrote.code, wrote.stdout]).toEqual([0, "Wrote SECRET_KEY and ENCRYPTION_KEYS into .env, which only you can read.\n"]);
+  expect([wrote.code, wrote.stdout]).toEqual([
+    0,
+    "Wrote SECRET_KEY and ENCRYPTION_KEYS into .env, which only you can read. Fill in the rest of it, then run `npx provost config check`.\n",
+  ]);
   const text = await readFile(file, "utf8");
   expect(text).toMatch(/^HOST=127\.0\.0\.1\nSECRET_KEY=\S{44}\nENCRYPTION_KEYS=k\d{8}:\S{44}\n$/);
   expect(await modeOf(file)).toBe("600");

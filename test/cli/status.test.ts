@@ -95,6 +95,7 @@ const seen: Seen = {
   installed: "1.0.0",
   dataDir: "./data",
   freeBytes: 1e11,
+  backups: { folder: null, newest: undefined, now: new Date("2026-11-27T09:00:00.000Z") },
 };
 
 test.each([
@@ -104,6 +105,30 @@ test.each([
   [undefined, "pass", /not on this machine/],
 ])("a disk with %s bytes free is a %s", (freeBytes, status, text) => {
   expect(statusChecks["disk"]?.({ ...seen, freeBytes })).toEqual({ status, text: expect.stringMatching(text) as string });
+});
+
+test.each([
+  [null, undefined, "pass", /^none is made by itself, as BACKUP_DIR is not set$/],
+  ["/backups", undefined, "warn", /^There is no backup in \/backups\. The log has the reason at the job `backup`/],
+  ["/backups", "2026-11-27T04:00:00.000Z", "pass", /^the newest in \/backups is of 2026-11-27T04:00:00\.000Z$/],
+  [
+    "/backups",
+    "2026-11-26T04:00:00.000Z",
+    "warn",
+    /is of 2026-11-26T04:00:00\.000Z, and one is due each day\. The log .* `npx provost backup --verify`\.$/,
+  ],
+])("backups in %s of which the newest is of %s are a %s", (folder, at, status, text) => {
+  const backups = { ...seen.backups, folder, newest: at === undefined ? undefined : new Date(at) };
+  expect(statusChecks["backup"]?.({ ...seen, backups })).toEqual({ status, text: expect.stringMatching(text) as string });
+});
+
+test("the newest backup is read from the folder that BACKUP_DIR names", async () => {
+  const world = await createWorld();
+  await using work = await createWorkplace();
+  await writeFile(join(work.directory, "provost-20261126T040000Z.tar.gz"), "");
+  const env = { ...validEnvironment(), DATA_DIR: world.dataDir, PORT: new URL(world.url).port, BACKUP_DIR: work.directory };
+  const { code, stdout } = await work.here(["status"], env);
+  expect([code, stdout]).toEqual([0, expect.stringMatching(/^backup +\w+ +the newest in .+ is of 2026-11-26T04:00:00\.000Z/m)]);
 });
 
 test("a server of another version than the program, and one that does not tell of a check, are to be restarted", () => {

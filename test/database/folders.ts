@@ -6,10 +6,12 @@ import { migrate } from "../../src/database/migrate.ts";
 import { migrationsFolder } from "../../src/database/migrate-sqlite.ts";
 import { createUnmigrated } from "../support/database.ts";
 
-/** A folder for one test. */
-export async function createFolder(): Promise<string> {
+type OnEnd = (end: () => Promise<void>) => void;
+
+/** A folder for one test, or for as long as `onEnd` says. */
+export async function createFolder(onEnd: OnEnd = onTestFinished): Promise<string> {
   const folder = await mkdtemp(join(inject("directory"), "folder-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  onEnd(() => rm(folder, { recursive: true, force: true }));
   return folder;
 }
 
@@ -27,10 +29,10 @@ export async function folderWith(dialect: Dialect, name: string, sql: string): P
  * @param migration how the name of its folder ends, such as `_leave_reasons`
  * @returns its address
  */
-export async function databaseBefore(migration: string): Promise<string> {
+export async function databaseBefore(migration: string, onEnd: OnEnd = onTestFinished): Promise<string> {
   const { url, remove } = await createUnmigrated();
-  onTestFinished(remove);
-  const folder = await createFolder();
+  onEnd(remove);
+  const folder = await createFolder(onEnd);
   await cp(migrationsFolder(inject("dialect")), folder, { recursive: true });
   const names = (await readdir(folder)).filter((name) => /^\d/.test(name)).toSorted();
   const first = names.findIndex((name) => name.endsWith(migration));

@@ -2,6 +2,7 @@
 // @module-tag slow
 import pg from "pg";
 import { expect, inject, onTestFinished, test } from "vitest";
+import { migrate } from "../../src/database/migrate.ts";
 import { createEmptyCopy, createUnmigrated } from "../support/database.ts";
 import { validEnvironment } from "../config/environment.ts";
 import { createWorkplace } from "../cli/run.ts";
@@ -93,6 +94,13 @@ test.runIf(inject("dialect") === "postgres")(
     await administer(url, "CREATE TABLE shop (id int)");
     expect(await startWith(url)).toBe(
       `The database ${name} of ${where} has the table shop but no migrations, so it belongs to another program. Name an empty one in \`DATABASE_URL\`.`,
+    );
+    await administer(url, "DROP TABLE shop");
+    await migrate(url);
+    const newest = "(SELECT max(migration_name) FROM _prisma_migrations)";
+    await administer(url, `UPDATE _prisma_migrations SET migration_name = '20991231000000_later' WHERE migration_name = ${newest}`);
+    expect(await startWith(url)).toBe(
+      `The database ${name} of ${where} has the migration 20991231000000_later, which this version does not know. Run the version that wrote it, or a newer one.`,
     );
   },
 );

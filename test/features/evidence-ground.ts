@@ -31,7 +31,7 @@ export interface Upload {
 }
 
 /** Fetch a file of a piece; rejects when its bytes fail to end. */
-export async function download(world: World, id: string, position: number, actor: User) {
+export async function download(world: Pick<World, "url" | "key">, id: string, position: number, actor: Pick<User, "id">) {
   const response = await fetch(`${world.url}/evidence/${id}/files/${position.toString()}`, {
     headers: { authorization: `Bearer ${world.key}`, "x-acting-user": actor.id },
   });

@@ -25,8 +25,8 @@ export interface EvidenceDeps extends Deps<"database" | "events" | "cursors" | "
   confirmations: Pick<ConfirmationsService, "hold" | "register">;
   discord: Capturing;
   followedEntries: Pick<FollowedEntries, "count" | "listedLinks">;
-  /** The folder that holds the files. */
-  folder: string;
+  /** The data folder; the files are in a folder of it. */
+  dataDir: string;
   /** The most that one file may hold. */
   maxBytes: number;
   logger: { error(details: object, message: string): void };
@@ -43,8 +43,8 @@ const sweepEveryMs = 600_000;
 
 /** What records rest on: files, captured messages, addresses and texts. */
 export function createEvidenceService(deps: EvidenceDeps) {
-  const { database, folder, maxBytes, cursors, clock, logger, followedEntries } = deps;
-  const store = createEvidenceStore(folder);
+  const { database, dataDir, maxBytes, cursors, clock, logger, followedEntries } = deps;
+  const store = createEvidenceStore(dataDir);
   const bytes = createEvidenceBytes(store, database.read, (error) => logger.error({ err: error }, "a file of evidence was not deleted"));
   const capture = createCapture({ store, maxBytes, discord: deps.discord });
   const registered = new Map<HostKind, EvidenceHost>();

@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import { feature } from "../../compose.ts";
 import type { Core } from "../../core.ts";
 import { evidenceRoutes } from "./evidence.routes.ts";
@@ -6,8 +5,8 @@ import { createEvidenceService, type EvidenceDeps } from "./evidence.service.ts"
 
 /** It comes before the features whose records hold evidence: they register themselves as hosts. */
 export const evidence = feature({
-  create: ({ config, ...deps }: Omit<EvidenceDeps, "folder" | "maxBytes"> & Pick<Core, "config">) => ({
-    evidence: createEvidenceService({ ...deps, folder: join(config.dataDir, "evidence"), maxBytes: config.evidenceMaxBytes }),
+  create: ({ config, ...deps }: Omit<EvidenceDeps, "dataDir" | "maxBytes"> & Pick<Core, "config">) => ({
+    evidence: createEvidenceService({ ...deps, dataDir: config.dataDir, maxBytes: config.evidenceMaxBytes }),
   }),
   routes: ({ evidence }) => evidenceRoutes(evidence),
   jobs: ({ evidence }) => ({ evidence: evidence.sweep }),

@@ -15,6 +15,12 @@ export interface LooseFile {
   sha256: string;
 }
 
+/** The folder of the data folder that the files are in. */
+export const evidenceFolder = "evidence";
+
+/** Where the bytes of a piece are, in the data folder and in a backup. */
+export const evidencePath = (sha256: string): string => `${evidenceFolder}/${sha256.slice(0, 2)}/${sha256}`;
+
 export type EvidenceStore = ReturnType<typeof createEvidenceStore>;
 
 /** Files nobody refers to, and leftovers, are deleted once they are this old. */
@@ -26,9 +32,10 @@ const hashForm = /^[0-9a-f]{64}$/;
  * The files of evidence, by the SHA-256 of their bytes: equal bytes are there once, and no name a person gave is ever a path.
  * One process uses a folder.
  */
-export function createEvidenceStore(folder: string) {
+export function createEvidenceStore(dataDir: string) {
+  const folder = join(dataDir, evidenceFolder);
   const loose = join(folder, "arriving");
-  const pathOf = (sha256: string): string => join(folder, sha256.slice(0, 2), sha256);
+  const pathOf = (sha256: string): string => join(dataDir, evidencePath(sha256));
   const pinned = new Map<string, number>();
   let pins = 0;
 
