@@ -76,7 +76,7 @@ interface Step {
 }
 
 const allIsWell =
-  /^CHECK +RESULT +DETAIL\nversion +ok .+\ndatabase +ok\ndiscord +ok\nguilds +ok\naudit +ok\ncards +ok\ndisk +ok .+\nbackup +ok .+\n$/;
+  /^CHECK +RESULT +DETAIL\nversion +ok .+\ndatabase +ok\ndiscord +ok\nguilds +ok\naudit +ok\ncards +ok\njobs +ok\nqueue +ok\ndisk +ok .+\nbackup +ok .+\n$/;
 const placeholders = [
   "DISCORD_TOKEN: still holds a placeholder; copy it from the Bot page of the Discord developer portal",
   "DISCORD_CLIENT_ID: still holds a placeholder; copy the application id from the General Information page of the Discord developer portal",
@@ -129,6 +129,7 @@ const whileItRuns = (pid: string): Step[] => [
     stdout: /^Backup .+: everything up to .+, 0 files of evidence, audit up to entry \d+\.\n$/,
     stderr: /^copying the database\n/,
   },
+  { argv: "doctor", code: 0, stdout: /^CHECK +RESULT +DETAIL\n(\w.+ (ok|skipped) .+\n|backups +warning +BACKUP_DIR is not set.+\n)+$/ },
   { argv: "audit verify", code: 0, stdout: /^\d+ entr(y|ies), \d+ checkpoints?, chain ok\n$/ },
   {
     argv: "serve",
@@ -155,6 +156,7 @@ test("from the archive to a running server, each command says what it did or wha
   onTestFinished(() => sandbox.stop());
   const [guild, owner, port] = [sandbox.createGuild({ name: "Harbour" }), sandbox.createUser("olivia"), (await freePort()).toString()];
   const given = { ...sandbox.env(), GUILD_IDS: guild.id, OWNER_IDS: owner.id, PORT: port };
+  sandbox.allowRedirect(`http://127.0.0.1:${port}/authorize/callback`);
   const file = join(work.directory, ".env");
   const kept = (await readFile(file, "utf8")).split("\n").filter((line) => !Object.keys(given).some((name) => line.startsWith(`${name}=`)));
   await writeFile(file, `${kept.join("\n")}\n${dotEnv(given)}`);
