@@ -6,11 +6,18 @@ import { fileURLToPath } from "node:url";
 import type { LoadOrder, LoadResult } from "./load.ts";
 import type { Target } from "./target.ts";
 
-/** The flags of V8 that `npm start` gives: of the young generation it takes none from inside the process. */
-export function shippedFlags(): string[] {
+/** The words of `npm start`: V8 takes the size of the young generation, and the allocator its arenas, only from outside the process. */
+function wordsOfStart(): string[] {
   const { scripts } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { scripts: { start: string } };
-  return scripts.start.split(" ").filter((word) => word.startsWith("--"));
+  return scripts.start.split(" ");
 }
+
+/** The flags that `npm start` gives. */
+export const shippedFlags = (): string[] => wordsOfStart().filter((word) => word.startsWith("--"));
+
+/** The variables that `npm start` sets. */
+export const shippedVariables = (): Record<string, string> =>
+  Object.fromEntries(wordsOfStart().flatMap((word) => (/^[A-Z_]+=/.test(word) ? [word.split("=") as [string, string]] : [])));
 
 /** A target in a process of its own. */
 export interface Host {

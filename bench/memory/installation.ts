@@ -1,7 +1,7 @@
 import { execFileSync, spawn, type ChildProcess, type ExecFileSyncOptionsWithStringEncoding } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { shippedFlags } from "../processes.ts";
+import { shippedFlags, shippedVariables } from "../processes.ts";
 import { freePort } from "../../test/support/free-port.ts";
 
 /** A built checkout with a data folder of its own: what an operator has. */
@@ -25,7 +25,7 @@ export async function createInstallation(root: string, given: Readonly<Record<st
     return execFileSync(process.execPath, ["dist/cli.js", ...args], options);
   };
   const places = { DATA_DIR: folder, DATABASE_URL: `file:${join(folder, "p.db")}`, PORT: port };
-  const env: NodeJS.ProcessEnv = { ...process.env, ...given, ...places };
+  const env: NodeJS.ProcessEnv = { ...process.env, ...shippedVariables(), ...given, ...places };
   // What the command prints for a new installation.
   for (const [, name = "", value = ""] of cli("secrets").matchAll(/^(\w+)=(.*)$/gm)) env[name] = value;
   return {

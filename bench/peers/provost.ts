@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { shippedFlags } from "../processes.ts";
+import { shippedFlags, shippedVariables } from "../processes.ts";
 import { digitsOf, recordBody, recordOf, records } from "../record.ts";
 import { unlimited } from "../targets/app.ts";
 import { createSandbox } from "../../src/sandbox/index.ts";
@@ -40,7 +40,7 @@ async function start(setting: Setting, sandbox: Awaited<ReturnType<typeof create
     file: join(cwd, "dist/main.js"),
     flags: shippedFlags(),
     cwd,
-    env: (port) => ({ ...env, PORT: port.toString() }),
+    env: (port) => ({ ...shippedVariables(), ...env, PORT: port.toString() }),
     readyPath: "/readyz",
   });
   const provost = async (...args: string[]): Promise<string> =>
