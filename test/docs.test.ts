@@ -103,6 +103,17 @@ const citedIn = (text: string): [string, string][] =>
   [...text.matchAll(/`(test\/[^`]+)`: _([^_]+)_/g)].map(([, file = "", words = ""]) => [file, words]);
 const isTested = ([file, words]: [string, string]): boolean => existsSync(join(root, file)) && read(file).includes(words);
 
+test.each(["package.json", "bin/provost.js", "deploy/Dockerfile", "deploy/provost.service"])(
+  "%s starts the service with the memory that was measured",
+  (file) => {
+    const text = readFileSync(new URL(`../${file}`, import.meta.url), "utf8");
+    expect(text.match(/MALLOC_ARENA_MAX=\d+|--max-semi-space-size=\d+/g)?.toSorted()).toEqual([
+      "--max-semi-space-size=16",
+      "MALLOC_ARENA_MAX=1",
+    ]);
+  },
+);
+
 test("every threat names a test that is there, by its file and by words of its title", () => {
   const text = read("docs/threat-model.md");
   const threats = text.slice(0, text.indexOf("## What stays possible")).match(/^\| (?!-|Who wants).+$/gm) ?? [];
