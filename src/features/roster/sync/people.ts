@@ -20,7 +20,7 @@ export interface Differing extends Following {
 export type People = ReturnType<typeof createPeople>;
 
 const readAtOnce = 500;
-const writtenAtOnce = 4;
+const writtenAtOnce = 2;
 /** After so many people others have their turn, whatever the database does meanwhile. */
 const workedAtOnce = 1;
 
