@@ -60,7 +60,7 @@ function damageOf(file: string): string[] {
     const orphans = (db.pragma("foreign_key_check") as unknown[]).length;
     return [
       ...damaged.map(({ integrity_check }) => `The database is damaged: ${integrity_check}.`),
-      ...(orphans > 0 ? [`The database has ${orphans.toString()} references to rows that are not there.`] : []),
+      ...(orphans > 0 ? [`The database has references to rows that are not there (${orphans.toString()}).`] : []),
     ];
   } catch (error) {
     return [`The database cannot be opened: ${error instanceof Error ? error.message : String(error)}.`];

@@ -100,7 +100,7 @@ describe.skipIf(whyNot !== undefined)("a backup", limit, () => {
     // A backup is named after its second.
     await expect.poll(() => new Date().toISOString().slice(0, 19) > good.point.slice(0, 19)).toBe(true);
     const later = await operator.provost(["backup", "--to", operator.backups, "--json", ...verified], operator.envOf(place));
-    const orphan = "The database has 1 references to rows that are not there.";
+    const orphan = "The database has references to rows that are not there (1).";
     expect([later.code, later.stderr]).toEqual([1, expect.stringContaining(orphan)]);
     expect(JSON.parse(later.stdout)).toMatchObject({ problems: [orphan], removed: [] });
     expect((await readdir(operator.backups)).filter((name) => name.endsWith(".tar.gz"))).toHaveLength(2);

@@ -85,7 +85,7 @@ describe("the journal", () => {
 
   test("that cannot be read says so instead of counting as empty", async () => {
     const folder = await createFolder();
-    await expect(createJournal(folder).read()).rejects.toThrow(/^The journal of deletions cannot be read \(ERASURE_JOURNAL\)/);
+    await expect(createJournal(folder).read()).rejects.toThrow(/^`ERASURE_JOURNAL`: .+ is a folder\. Name a file\.$/);
     await expect(createJournal(folder).append([lineAt(new Date())])).rejects.toThrow();
   });
 });

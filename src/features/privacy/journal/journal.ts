@@ -3,7 +3,7 @@ import { dirname, resolve } from "node:path";
 import { z } from "zod";
 import type { Erasure } from "../../../generated/sqlite/client.ts";
 import { syncToDisk } from "../../../kernel/files.ts";
-import { OperatorError, systemReason } from "../../../kernel/operator-errors.ts";
+import { fileError, OperatorError } from "../../../kernel/operator-errors.ts";
 
 /**
  * What a line says: access was taken back; what a person shared was deleted; all of a person was redacted; they are not to be
@@ -78,9 +78,7 @@ async function contentOf(path: string): Promise<Buffer> {
     return await readFile(path);
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return Buffer.alloc(0);
-    throw new OperatorError(`The journal of deletions cannot be read (ERASURE_JOURNAL): ${path} (${systemReason(error)}).`, {
-      cause: error,
-    });
+    throw fileError(error, { path, variable: "ERASURE_JOURNAL" });
   }
 }
 
