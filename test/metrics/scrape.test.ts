@@ -151,9 +151,11 @@ describe.skipIf(!hasPromtool)("promtool, where it is installed", () => {
 });
 
 test("a storage that fails leaves out what cannot be read, says so once, and tells the rest", async () => {
+  // The clock that stands in begins at zero: it is set on to where this process is, and a minute further.
+  const age = performance.now();
   vi.useFakeTimers({ toFake: ["performance"] });
   try {
-    vi.advanceTimersByTime(60_000);
+    vi.advanceTimersByTime(age + 60_000);
     await world.app.database.close();
     log.length = 0;
     const without = await scrape();
