@@ -48,6 +48,7 @@ const described = {
       "Moderation backend for Discord communities: authorization, server intelligence, staff, permissions, blacklist, workflow requests and audit.",
   },
   known: { permissions: knownPermissions, expansions: { type: workflowKinds } },
+  builtDocument,
 };
 
 /** What `npm run build` wrote of the document; nothing in a checkout that is not built. */
@@ -64,7 +65,6 @@ export const builtDocumentName = (unsupportedStatus: Config["http"]["unsupported
 export function openApiDocument(unsupportedStatus: Config["http"]["unsupportedStatus"] = 501): OpenApiDocument {
   return createHttpApp({
     ...described,
-    builtDocument: () => builtDocument(unsupportedStatus),
     routes: routeTable(),
     pages: [],
     authenticate: () => {
@@ -179,7 +179,6 @@ export async function createApp(options: AppOptions) {
   const http = createHttpApp({
     ...config.http,
     ...described,
-    builtDocument: () => builtDocument(config.http.unsupportedStatus),
     info: { ...described.info, ...documentContact(config.operator) },
     operator: config.operator,
     limiters: services.limiters,

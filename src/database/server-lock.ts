@@ -69,7 +69,7 @@ interface Holder {
 
 async function lockPostgres({ url, logger, onLost, beatMs = 5000, patienceMs = 30_000 }: ServerLockOptions): Promise<ServerLock> {
   const name = ownName();
-  let isReleased = false;
+  let isOver = false;
   let client = await take(patienceAtStartMs);
   let beat = setTimeout(look, beatMs).unref();
 
@@ -99,22 +99,22 @@ async function lockPostgres({ url, logger, onLost, beatMs = 5000, patienceMs = 3
       .query("SELECT 1")
       .catch(takeAgain)
       .finally(() => {
-        if (!isReleased) beat = setTimeout(look, beatMs).unref();
+        if (!isOver) beat = setTimeout(look, beatMs).unref();
       });
   }
 
   /** Until this server has the lock again, or another has it. */
   async function takeAgain(): Promise<void> {
     await client.end().catch(() => undefined);
-    while (!isReleased)
+    while (!isOver)
       try {
         const taken = await take(patienceMs);
-        if (isReleased) return await taken.end();
+        if (isOver) return await taken.end();
         client = taken;
         return logger.warn("the connection that keeps a second server away from the database was lost, and is back");
       } catch (error) {
         if (error instanceof DatabaseError && error.reason === "database_served") {
-          isReleased = true;
+          isOver = true;
           return onLost(error);
         }
         await delay(beatMs, undefined, { ref: false });
@@ -123,7 +123,7 @@ async function lockPostgres({ url, logger, onLost, beatMs = 5000, patienceMs = 3
 
   return {
     async release() {
-      isReleased = true;
+      isOver = true;
       clearTimeout(beat);
       await client.end().catch(() => undefined);
     },

@@ -51,7 +51,7 @@ export interface WriteOptions {
   emptyLog(): Promise<void>;
   /** Whether a write inside a write is found out. */
   watchNesting: boolean;
-  /** Told how each transaction ended; nothing is measured without. */
+  /** Called with how each transaction ended; without it nothing is measured. */
   onTransaction?: ((ended: EndedTransaction) => void) | undefined;
 }
 

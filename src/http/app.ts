@@ -60,12 +60,12 @@ export interface HttpAppOptions {
   documentedUrl?: () => string;
   info: DocumentInfo;
   /** The document as a build has it ready. */
-  builtDocument?: () => OpenApiDocument | undefined;
+  builtDocument?: (unsupportedStatus: 501 | 404) => OpenApiDocument | undefined;
   /** How many requests are worked on at once, and how many more may wait. */
   gate?: Pick<SemaphoreOptions, "places" | "waiting">;
   /** What is answered at `/metrics`; without it that is an address like any that does not exist. */
   metrics?: MetricsOptions | undefined;
-  /** Told how each request ended. */
+  /** Called with how each request ended. */
   onAnswer?: ((ended: AnsweredRequest) => void) | undefined;
 }
 
@@ -113,9 +113,9 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
   );
   const served = [
     ...routes.map((route) => serveRoute(route, deps)),
-    ...[options.metrics ?? []]
-      .flat()
-      .map((metrics) => serveRoute(metricsRoute(metrics), { ...deps, authenticate: authenticateByToken(metrics) })),
+    ...(options.metrics === undefined
+      ? []
+      : [serveRoute(metricsRoute(options.metrics), { ...deps, authenticate: authenticateByToken(options.metrics) })]),
     ...pages.map((page): Served => ({ spec: page.spec, middleware: [], handler: handlePage(page, deps) })),
   ];
   // Fixed paths come before those with parameters, so that `/callsigns/next` is never taken for an id.
@@ -128,7 +128,11 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
       return { method: method.toUpperCase(), path, supported: capability === undefined || options.switchedOff(capability) === undefined };
     });
   const document = (): OpenApiDocument =>
-    addressed(options.builtDocument?.() ?? createDocument({ routes, pages, unsupportedStatus }), options.info, documentedUrl());
+    addressed(
+      options.builtDocument?.(unsupportedStatus) ?? createDocument({ routes, pages, unsupportedStatus }),
+      options.info,
+      documentedUrl(),
+    );
   return Object.assign(app, { document, registry });
 }
 

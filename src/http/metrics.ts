@@ -4,7 +4,7 @@ import type { Authenticate } from "../operations/caller.ts";
 import { type Route, routesFor } from "../operations/route.ts";
 import { ProblemError } from "../kernel/errors.ts";
 
-/** Whoever collects metrics has a token of their own, and is nobody with a key. */
+/** Metrics are collected with a token of their own, which is no API key. */
 export interface MetricsOptions {
   token: string;
   contentType: string;
@@ -33,7 +33,7 @@ export function metricsRoute({ contentType, text }: MetricsOptions): Route {
   });
 }
 
-/** Lets in whoever has the token: to the metrics, and nowhere else. */
+/** Accepts the token for the metrics, and for nothing else. */
 export function authenticateByToken({ token }: MetricsOptions): Authenticate {
   const digest = (text: string): Buffer => hash("sha256", text, "buffer");
   const wanted = digest(token);

@@ -9,7 +9,7 @@ export type Metrics = ReturnType<typeof createMetrics>;
 /** Counts of what keeps the event loop alive: some are named as counters are, which Prometheus' linter refuses, and each scrape lists every socket. */
 const unwanted = /^nodejs_active_/;
 const methods = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
-/** For how long what had to be looked up is told again. */
+/** For how long a value that had to be looked up is used again. */
 const sharedMs = 5000;
 
 type Samples = readonly (readonly [Readonly<Record<string, string>>, number])[];
@@ -24,7 +24,7 @@ export function createMetrics(logger: Logger) {
   const readings: Record<string, Read> = {};
   const failing = new Set<string>();
 
-  /** One that cannot be read is left out, and keeps none of the others from being told. */
+  /** One that cannot be read is left out, and does not keep the others from being shown. */
   async function valuesOf(name: string): Promise<Samples> {
     try {
       const value = await readings[name]?.();
@@ -65,7 +65,7 @@ export function createMetrics(logger: Logger) {
     contentType: registry.contentType,
     /** Everything that is measured, in the text format of Prometheus. */
     text: (): Promise<string> => registry.metrics(),
-    /** Say how metrics are read that nothing is told of. */
+    /** Set how the metrics are read that are not pushed by `noteRequest` and `noteTransaction`. */
     read(given: Readings): void {
       for (const [name, read] of Object.entries(given)) readings[name] = shared(read);
     },
@@ -80,7 +80,7 @@ export function createMetrics(logger: Logger) {
   };
 }
 
-/** What is at hand is read anew each time; what has to be looked up, together with whoever asked a moment ago. */
+/** A value at hand is read anew each time; one that has to be looked up is shared with the scrapes of the last seconds. */
 function shared(read: Read): Read {
   let last: { value: Promise<Value>; at: number } | undefined;
   return () => {

@@ -8,7 +8,7 @@ import { respond } from "../http/context.ts";
 import { page, type HtmlPage } from "../http/pages/page.ts";
 import type { RawAnswer } from "../operations/route.ts";
 import { generatedFile } from "../package-folder.ts";
-import { filled } from "./layout.ts";
+import { filled, headOf } from "./layout.ts";
 import { readerOf, type Publisher, type Reader } from "./reader.ts";
 
 /** The one page with a script: it comes from here, and asks nobody but this service. Scalar writes its styles into the page. */
@@ -77,11 +77,7 @@ function docs({ t, base, language }: Reader, version: string) {
   return html`<!doctype html>
     <html lang="en">
       <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="robots" content="noindex" />
-        <meta name="color-scheme" content="light dark" />
-        <title>Provost API</title>
+        ${headOf("Provost API")}
         <link rel="icon" href="${base}/favicon.ico" />
       </head>
       <body>

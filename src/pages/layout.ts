@@ -11,6 +11,14 @@ export interface WrittenPage {
   body: string;
 }
 
+/** What the head of every page begins with. */
+export const headOf = (title: string): Markup =>
+  html`<meta charset="utf-8" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <meta name="robots" content="noindex" />
+    <meta name="color-scheme" content="light dark" />
+    <title>${title}</title>`;
+
 /**
  * Write a whole page.
  * @param title the heading and the name of the tab
@@ -20,11 +28,7 @@ export async function layout(reader: Reader, title: string, content: Markup): Pr
   const page = await html`<!doctype html>
     <html lang="${language}">
       <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="robots" content="noindex" />
-        <meta name="color-scheme" content="light dark" />
-        <title>${title}</title>
+        ${headOf(title)}
         <link rel="stylesheet" href="${base}/authorize/style.css" />
       </head>
       <body>

@@ -37,8 +37,8 @@ export function createHealthService(ground: HealthGround) {
 
   return {
     /** The status that each check has now. */
-    statuses: (): Promise<[CheckName, CheckView["status"]][]> =>
-      Promise.all(Object.entries(check).map(async ([name, run]) => [name as CheckName, (await run()).status])),
+    statuses: async (): Promise<[CheckName, CheckView["status"]][]> =>
+      Object.entries(await makeAll()).map(([name, { status }]) => [name as CheckName, status]),
 
     /** The health and compatibility answer; it fails only when storage cannot serve, everything else merely degrades it. */
     async get(call: Call): Promise<HealthView> {

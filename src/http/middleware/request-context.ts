@@ -17,7 +17,7 @@ export interface RequestContextOptions {
   publicUrl: string | undefined;
   addressOf: AddressReader;
   log: AccessLog | undefined;
-  /** Told how each request ended. */
+  /** Called with how each request ended. */
   onAnswer: ((ended: AnsweredRequest) => void) | undefined;
 }
 
