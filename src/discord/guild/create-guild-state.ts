@@ -157,7 +157,7 @@ export function createGuildState(options: GuildStateOptions): GuildState & { fee
   const { staleLimitSeconds = 900, noteMs = 60_000 } = options;
   const engine = createGuildEngine(options);
   const { record, link, tracking, changes } = engine;
-  const timer = setInterval(() => engine.storeTime(), noteMs).unref();
+  let timer: NodeJS.Timeout | undefined;
 
   return {
     async load() {
@@ -189,7 +189,10 @@ export function createGuildState(options: GuildStateOptions): GuildState & { fee
     onChange: changes.listen,
     feed: {
       listeners: engine.listeners,
-      attach: (source) => engine.attach(source),
+      attach(source) {
+        engine.attach(source);
+        timer ??= setInterval(() => engine.storeTime(), noteMs).unref();
+      },
       alive: (at) => link.sign(at),
       lost: () => engine.lost(),
       stored: () => record.idle(),
