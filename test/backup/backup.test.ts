@@ -1,4 +1,5 @@
 // @module-tag both
+// @module-tag slow
 import { appendFile, copyFile, cp, lstat, mkdir, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
