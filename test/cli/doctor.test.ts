@@ -257,15 +257,15 @@ const faults: Record<string, Fault> = {
       ["backups", "warn", "BACKUP_DIR: none has no backup yet, so a failing disk takes everything: make one with `npx provost backup`."],
     ],
   },
-  "a backup that is old": {
+  "a backup after which one is missing": {
     argv: ["--offline"],
-    plant: () => later(3 * 86_400_000),
+    plant: () => later(29 * 3_600_000),
     finds: () => [
       [
         "backups",
         "warn",
         expect.stringMatching(
-          /^BACKUP_DIR: the newest backup, backups\/provost-\w+\.tar\.gz, is 3 days old, and what came after it is in none: make one with `npx provost backup`, which says what keeps the nightly one from being made\.$/,
+          /^BACKUP_DIR: the newest backup, backups\/provost-\w+\.tar\.gz, is of [-\dT:.]+Z, one is due each day, and what came after it is in none: make one with `npx provost backup`, which says what keeps the nightly one from being made\.$/,
         ),
       ],
     ],

@@ -2,7 +2,7 @@ import { constants, existsSync } from "node:fs";
 import { access, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { refuseHalfRestored } from "../../backup/marker.ts";
-import { shelved } from "../../backup/shelf.ts";
+import { isOverdue, shelved } from "../../backup/shelf.ts";
 import { configWarnings } from "../../config/warnings.ts";
 import { networkWarning } from "../../database/network-file-system.ts";
 import { openToOthers } from "../../installation.ts";
@@ -77,9 +77,6 @@ export function encryptionKeys({ config, secrets }: Ground): Finding[] {
   return lost.length === 0 ? [pass("none is missing")] : lost.map(fail);
 }
 
-/** A night may be missed while the machine is off. */
-const oldBackupDays = 2;
-
 export async function backups({ config: { backup }, database }: Ground): Promise<Finding[]> {
   if (backup.folder === null)
     return [
@@ -92,11 +89,10 @@ export async function backups({ config: { backup }, database }: Ground): Promise
       return [
         warn(`BACKUP_DIR: ${backup.folder} has no backup yet, so a failing disk takes everything: make one with \`npx provost backup\`.`),
       ];
-    const days = Math.floor((Date.now() - newest.at.getTime()) / 86_400_000);
-    if (days < oldBackupDays) return [pass(newest.path)];
+    if (!isOverdue(newest)) return [pass(newest.path)];
     return [
       warn(
-        `BACKUP_DIR: the newest backup, ${newest.path}, is ${days.toString()} days old, and what came after it is in none: make one with \`npx provost backup\`, which says what keeps the nightly one from being made.`,
+        `BACKUP_DIR: the newest backup, ${newest.path}, is of ${newest.at.toISOString()}, one is due each day, and what came after it is in none: make one with \`npx provost backup\`, which says what keeps the nightly one from being made.`,
       ),
     ];
   } catch (error) {
