@@ -2,6 +2,7 @@
 import { chmod, cp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
+import { userInfo } from "node:os";
 import { join } from "node:path";
 import BetterSqlite3 from "better-sqlite3";
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test, vi } from "vitest";
@@ -135,6 +136,20 @@ const faults: Record<string, Fault> = {
         "file modes",
         "warn",
         "Other accounts of this machine can open data, data/provost.db, .env, where records and keys are: run `chmod go= data data/provost.db .env`.",
+      ],
+    ],
+  },
+  "a file with a secret that others can open": {
+    plant: async ({ work }) => {
+      await writeFile(join(work.directory, "metrics-token"), "0123456789abcdef", { mode: 0o644 });
+      await writeFile(join(work.directory, "url"), "file:./data/provost.db", { mode: 0o600 });
+      return { METRICS_TOKEN_FILE: "metrics-token", DATABASE_URL_FILE: "url" };
+    },
+    finds: () => [
+      [
+        "file modes",
+        "warn",
+        `Other accounts of this machine can open metrics-token, where secrets are: run \`chown ${userInfo().username} metrics-token && chmod go= metrics-token\`.`,
       ],
     ],
   },

@@ -3,11 +3,13 @@ import { access, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { refuseHalfRestored } from "../../backup/marker.ts";
 import { isOverdue, shelved } from "../../backup/shelf.ts";
+import { processEnvironment, secretFiles } from "../../config/env.ts";
 import { configWarnings } from "../../config/warnings.ts";
+import { findLooseFiles } from "../../database/folder.ts";
 import { networkWarning } from "../../database/network-file-system.ts";
 import { openToOthers } from "../../installation.ts";
 import { lostKeys } from "../../key-marks.ts";
-import { fileError } from "../../kernel/operator-errors.ts";
+import { accountName, fileError } from "../../kernel/operator-errors.ts";
 import { oldestNode } from "../../version.ts";
 import { freeBytes, spaceFinding } from "../disk-space.ts";
 import { fail, pass, warn, type Finding } from "../findings.ts";
@@ -57,11 +59,24 @@ export async function fileSystem({ config }: Pick<Ground, "config">, typeOf?: Pa
 }
 
 export async function modes({ config }: Ground): Promise<Finding[]> {
-  const loose = await openToOthers(config);
-  if (loose.length === 0) return [pass("only this account can open what is stored")];
-  return [
-    warn(`Other accounts of this machine can open ${loose.join(", ")}, where records and keys are: run \`chmod go= ${loose.join(" ")}\`.`),
-  ];
+  const [stored, secrets] = await Promise.all([openToOthers(config), findLooseFiles(secretFiles(processEnvironment()))]);
+  const findings: Finding[] = [];
+  if (stored.length > 0)
+    findings.push(
+      warn(
+        `Other accounts of this machine can open ${stored.join(", ")}, where records and keys are: run \`chmod go= ${stored.join(" ")}\`.`,
+      ),
+    );
+  // A secret may belong to another account: without the new owner the service could not read it any more.
+  if (secrets.length > 0) {
+    const files = secrets.join(" ");
+    findings.push(
+      warn(
+        `Other accounts of this machine can open ${secrets.join(", ")}, where secrets are: run \`chown ${accountName()} ${files} && chmod go= ${files}\`.`,
+      ),
+    );
+  }
+  return findings.length > 0 ? findings : [pass("only this account can open what is stored")];
 }
 
 /** Whether the data folder is one that a restore has left half done. */
