@@ -10,7 +10,7 @@ import { readMigrations } from "../database/migrate-sqlite.ts";
 import { placeOf } from "../database/refusals.ts";
 import { installationSigner } from "../features/audit/sign.ts";
 import { evidenceFolder } from "../features/evidence/store.ts";
-import { createJournal } from "../features/privacy/journal/journal.ts";
+import { createJournal, readJournal } from "../features/privacy/journal/journal.ts";
 import { fileError, OperatorError } from "../kernel/operator-errors.ts";
 import { syncToDisk } from "../kernel/files.ts";
 import { fingerprintOf } from "../secret-key.ts";
@@ -42,6 +42,8 @@ export interface Restored {
   deletions: number;
   /** Lines of the journals that were found; 0: nothing is known of later deletions. */
   journalLines: number;
+  /** Journals that end with half a line, which was left out. */
+  cutJournals: string[];
   /** What the data folder had lost before the backup was made, in sentences. */
   losses: string[];
 }
@@ -73,12 +75,12 @@ export async function restoreBackup(options: RestoreOptions): Promise<Restored> 
     onProgress("writing the database and the evidence");
     await place(options, manifest);
     if (manifest.dialect === "postgres") requireWhole(await checkDatabase({ url: database.url, manifest, keys }), from);
-    const journalLines = await gatherJournal(options);
+    const journal = await gatherJournal(options);
     onProgress("applying the deletions made after the backup");
     const deletions = await options.applyJournal();
     if (manifest.dialect === "sqlite") await syncToDisk(sqliteFile(database.url));
     await removeMarker(dataDir);
-    return { manifest, deletions, journalLines, losses: earlierLosses(manifest) };
+    return { manifest, deletions, ...journal, losses: earlierLosses(manifest) };
   } catch (error) {
     throw fileError(error);
   } finally {
@@ -191,17 +193,20 @@ async function placeFile(path: string, chunks: AsyncIterable<Buffer>, hash: stri
   await syncToDisk(folder);
 }
 
-/** Bring together the journals that can be found, as the server reads it. @returns how many lines it has then */
-async function gatherJournal({ from, config, journals = [] }: RestoreOptions): Promise<number> {
+/** Bring together the journals that can be found, as the server reads it. A running server may be writing the others: they stay as they are. */
+async function gatherJournal({ from, config, journals = [] }: RestoreOptions): Promise<Pick<Restored, "journalLines" | "cutJournals">> {
   const own = createJournal(config.erasureJournal);
   const { lines } = await own.read();
   const known = new Set(lines.map(({ id }) => id));
+  const cutJournals: string[] = [];
   const beside = [join(dirname(resolve(from)), journalName), ...(config.erasureJournalCopy === null ? [] : [config.erasureJournalCopy])];
   for (const path of [...journals, ...beside]) {
     if (!(await isThere(path))) continue;
-    const fresh = (await createJournal(path).read()).lines.filter(({ id }) => !known.has(id));
+    const found = await readJournal(path);
+    if (found.isCut) cutJournals.push(path);
+    const fresh = found.lines.filter(({ id }) => !known.has(id));
     await own.append(fresh);
     for (const { id } of fresh) known.add(id);
   }
-  return known.size;
+  return { journalLines: known.size, cutJournals };
 }

@@ -36,6 +36,12 @@ export async function shelved(folder: string): Promise<Shelved[]> {
   return found.toSorted((a, b) => b.at.getTime() - a.at.getTime());
 }
 
+/** A day, and the hours in which a backup is made and tried again. */
+const dueMs = 28 * 3_600_000;
+
+/** Whether a backup should have followed this one by now. */
+export const isOverdue = (newest: Shelved, now = new Date()): boolean => now.getTime() - newest.at.getTime() > dueMs;
+
 /** Delete all but the newest backups of a folder. @returns those that were deleted */
 export async function thinOut(folder: string, keep: number): Promise<string[]> {
   const old = (await shelved(folder)).slice(keep);

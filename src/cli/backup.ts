@@ -112,9 +112,14 @@ export function restoreCommand(): Command {
       });
       if (json === true) print(JSON.stringify({ deletions_applied: restored.deletions, ...summaryOf(restored.manifest) }));
       else for (const line of restoredInWords(restored)) print(line);
+      for (const path of restored.cutJournals) printError(cutText(path));
       for (const line of restored.losses) printError(line);
     });
 }
+
+/** A line that was never finished is of a deletion that nobody was told is done. */
+const cutText = (path: string): string =>
+  `${path} ends with half a line, which was left out; all others count. If a server writes it now, stop that server and restore again with the whole file; else there is nothing to do.`;
 
 function restoredInWords({ manifest, deletions, journalLines }: Restored): string[] {
   const journal =

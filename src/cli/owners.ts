@@ -1,7 +1,10 @@
 import { Command } from "commander";
 import type { PermissionsService } from "../features/permissions/permissions.service.ts";
 import type { Call } from "../kernel/call.ts";
+import { loadConfigOrExit } from "../config/config.ts";
 import { snowflake } from "./arguments.ts";
+import { discord, token } from "./doctor/discord.ts";
+import { createGround } from "./doctor/ground.ts";
 import { print, printError, table } from "./output.ts";
 import { withServices, listKeys } from "./services.ts";
 
@@ -56,6 +59,7 @@ interface Options {
   owner?: string;
   name: string;
   force?: true;
+  offline?: true;
 }
 
 /** `provost bootstrap`: the first owner and the first API key. */
@@ -65,6 +69,7 @@ export function bootstrapCommand(): Command {
     .option("--owner <id>", "Discord id of the first owner (OWNER_IDS names owners, too)", snowflake)
     .option("--name <name>", "name of the key", "first key")
     .option("--force", "create a key although there is one already")
+    .option("--offline", "leave out asking Discord whether it takes the bot token")
     .action(async (options: Options) => {
       await withServices(async (services, call) => {
         const usable = (await listKeys(services, call)).filter((key) => key.revoked_at === null);
@@ -80,5 +85,17 @@ export function bootstrapCommand(): Command {
         printError(`Key "${options.name}" with every scope; it may name acting users. Keep it safe, it is shown only now:`);
         print(created.key);
       });
+      if (options.offline !== true) await tellOfDiscord();
     });
+}
+
+/** A token that Discord refuses is better known now than at the first start; the key is good without. */
+async function tellOfDiscord(): Promise<void> {
+  const ground = createGround(loadConfigOrExit());
+  try {
+    const findings = [...(await discord(ground)), ...(await token(ground))];
+    for (const { status, text } of findings) if (status === "fail") printError(text);
+  } finally {
+    await ground.close();
+  }
 }

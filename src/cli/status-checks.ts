@@ -1,11 +1,9 @@
 import { z } from "zod";
+import { isOverdue, type Shelved } from "../backup/shelf.ts";
 import type { Config } from "../config/config.ts";
 import { httpAddress } from "../kernel/addresses.ts";
 import { spaceFinding } from "./disk-space.ts";
 import { pass, warn, type Finding } from "./findings.ts";
-
-/** A day, and the hours in which a backup is made and tried again. */
-const lateMs = 28 * 3_600_000;
 
 const Check = z.object({ status: z.enum(["pass", "warn", "fail"]), reason: z.string().optional() });
 
@@ -25,7 +23,7 @@ export interface Seen {
   /** What is free on its disk; undefined where the folder is not on this machine. */
   freeBytes: number | undefined;
   /** Where backups are made at night, and when the newest of them was made. */
-  backups: { folder: string | null; newest: Date | undefined; now: Date };
+  backups: { folder: string | null; newest: Shelved | undefined; now: Date };
 }
 
 /** What `provost status` tells of a running server, in this order. */
@@ -44,9 +42,8 @@ export const statusChecks: Readonly<Record<string, (seen: Seen) => Finding>> = {
     if (folder === null) return pass("none is made by itself, as BACKUP_DIR is not set");
     const why = "The log has the reason at the job `backup`; make one now with `npx provost backup --verify`.";
     if (newest === undefined) return warn(`There is no backup in ${folder}. ${why}`);
-    const found = `the newest in ${folder} is of ${newest.toISOString()}`;
-    if (now.getTime() - newest.getTime() <= lateMs) return pass(found);
-    return warn(`${found}, and one is due each day. ${why}`);
+    const found = `the newest in ${folder} is of ${newest.at.toISOString()}`;
+    return isOverdue(newest, now) ? warn(`${found}, and one is due each day. ${why}`) : pass(found);
   },
 };
 

@@ -75,5 +75,5 @@ async function readKey(path: string): Promise<string> {
 
 async function backupsOf({ folder }: Config["backup"]): Promise<Seen["backups"]> {
   const [newest] = folder === null ? [] : await shelved(folder);
-  return { folder, newest: newest?.at, now: new Date() };
+  return { folder, newest, now: new Date() };
 }

@@ -40,6 +40,8 @@ export interface Config {
     requireIfMatch: boolean;
     /** Addresses and networks of reverse proxies whose `X-Forwarded-For` counts. */
     trustedProxies: string[];
+    /** Origins whose pages may use the API in browsers. */
+    corsOrigins: string[];
     unsupportedStatus: 501 | 404;
   };
   /** Private addresses and networks that lists of others may be read from, also by plain http. */
@@ -157,6 +159,7 @@ function toConfig(env: Env): Config {
       limits: env.RATE_LIMITS,
       requireIfMatch: env.REQUIRE_IF_MATCH,
       trustedProxies: env.TRUSTED_PROXIES,
+      corsOrigins: env.CORS_ORIGINS,
       unsupportedStatus: env.UNSUPPORTED_STATUS,
     },
     listsFrom: env.LISTS_FROM,

@@ -75,6 +75,11 @@ function placeOf(path: string): string {
   return isPath ? `, ${path}` : ` in ${process.cwd()}`;
 }
 
+/** The files that hold secrets by what the environment says. */
+export function secretFiles(env: Variables): string[] {
+  return fileVariables.flatMap((name) => present(env[`${name}_FILE`]) ?? []);
+}
+
 function present(text: string | undefined): string | undefined {
   const trimmed = text?.replace(/^\uFEFF/, "").trim();
   return trimmed === "" ? undefined : trimmed;

@@ -133,6 +133,27 @@ export const publicUrl = parsed(
   },
 );
 
+const perOrigin = "must be a comma-separated list of origins such as https://panel.example.org";
+
+/** Origins of pages, as browsers write them. Any place on the internet is not one. */
+export const webOrigins = z.string().transform((text, context) => {
+  const refuse = (message: string) => {
+    context.addIssue({ code: "custom", message });
+    return z.NEVER;
+  };
+  const entries = text.split(",").map((entry) => entry.trim());
+  if (entries.some((entry) => entry.includes("*")))
+    return refuse(`${perOrigin}, each named in full: with * the page of anybody could use the API keys that people type into it`);
+  const urls = entries.map((entry) => (/^https?:\/\/[^\s?#\\@]+$/i.test(entry) && URL.canParse(entry) ? new URL(entry) : undefined));
+  const isOrigin = (url: URL | undefined, entry: string): boolean => url?.pathname === "/" && !entry.endsWith("/");
+  if (!urls.every((url, index) => isOrigin(url, entries[index] ?? "")))
+    return refuse(`${perOrigin}: scheme, host and perhaps a port, without path and without a slash at the end`);
+  const origins = urls.filter((url) => url !== undefined);
+  if (!origins.every(({ protocol, hostname }) => protocol === "https:" || isLoopback(hostname)))
+    return refuse(`${perOrigin}; http only for this machine, as anybody on the way could change a page that comes by it`);
+  return [...new Set(origins.map(({ origin }) => origin))];
+});
+
 export const databaseUrl = parsed("must be file:<path> or postgresql://<user>:<password>@<host>:<port>/<database>", (text) => {
   if (text.startsWith("file:")) return /^file:[^?#]+$/.test(text) && !text.includes(":memory:") ? text : undefined;
   if (!/^postgres(ql)?:\/\/\S+$/.test(text) || !URL.canParse(text)) return undefined;

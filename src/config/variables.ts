@@ -22,6 +22,7 @@ import {
   snowflakeList,
   wholeNumber,
   switches,
+  webOrigins,
 } from "./values.ts";
 
 /** What an installation has stored opens only with its own keys. */
@@ -55,6 +56,7 @@ export const Env = z.object({
   PORT: wholeNumber(0, 65_535).default(8080),
   PUBLIC_URL: publicUrl.optional(),
   TRUSTED_PROXIES: addressList.default([]),
+  CORS_ORIGINS: webOrigins.default([]),
   LISTS_FROM: addressList.default([]),
   SECRET_KEY: parsed(`must be 32 random bytes in base64, 44 characters; ${ownKeys}`, parseKey),
   ENCRYPTION_KEYS: parsed(`must be <id>:<32 random bytes in base64>, comma-separated with distinct ids; ${ownKeys}`, parseKeys),

@@ -42,9 +42,14 @@ export async function keepPrivate(folder: string, files: readonly string[] = [])
 
 /** The folder, and those of its files and of the further ones, that other accounts of the machine can open. */
 export async function findLoose(folder: string, files: readonly string[] = []): Promise<string[]> {
-  if (process.platform === "win32") return [];
   const names = await readdir(folder).catch(() => []);
-  const paths = [...new Set([folder, ...names.map((name) => join(folder, name)), ...files].map(normalize))];
+  return findLooseFiles([folder, ...names.map((name) => join(folder, name)), ...files]);
+}
+
+/** Of some files, those that other accounts of the machine can open. */
+export async function findLooseFiles(files: readonly string[]): Promise<string[]> {
+  if (process.platform === "win32") return [];
+  const paths = [...new Set(files.map((path) => normalize(path)))];
   const areLoose = await Promise.all(paths.map(isLoose));
   return paths.filter((_, index) => areLoose[index]);
 }

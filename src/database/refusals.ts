@@ -89,6 +89,11 @@ const postgresTexts: Readonly<Record<string, (where: string, address: Address, m
   "57P03": (where) => `${where} is starting up or shutting down. Start again in a moment.`,
 };
 
+/** What the system says of a connection that is not made, or is cut. The same codes mean something else of a file. */
+const connectionCodes = /^(ECONNREFUSED|ECONNRESET|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|ENOTFOUND|EAI_AGAIN)$/;
+const isOfConnection = (error: unknown): boolean =>
+  connectionCodes.test(systemCode(error) ?? "") || (error as NodeJS.ErrnoException | undefined)?.syscall === "connect";
+
 /** The codes of OpenSSL and Node for a certificate that is not accepted. */
 const certificateCodes = /^(SELF_SIGNED|DEPTH_ZERO|UNABLE_TO|CERT_|ERR_TLS)/;
 
@@ -102,7 +107,7 @@ function ofPostgres(url: string, { code, message, error }: Reported): string | u
     return `The certificate of ${where} is not accepted (${message}). Name the authority behind it: \`sslrootcert=<file>\` in \`DATABASE_URL\`.`;
   if (message.includes("client password must be a string"))
     return `${where} wants a password of the user ${address.user}. Add it to \`DATABASE_URL\`: \`postgresql://${address.user}:<password>@…\`.`;
-  const reason = systemCode(error) !== undefined ? systemReason(error) : message.startsWith("timeout") ? "no answer" : undefined;
+  const reason = isOfConnection(error) ? systemReason(error) : message.startsWith("timeout") ? "no answer" : undefined;
   if (reason !== undefined) return `Can't reach ${where} (${reason}). Check \`DATABASE_URL\`.`;
   if (/^(Connection terminated|08)/.test(message) || code.startsWith("08")) return `The connection to ${where} was cut. Start again.`;
   return undefined;

@@ -10,6 +10,7 @@ import { checkRoutes, type KnownPermissions } from "../operations/answer-check.t
 import type { Authenticate } from "../operations/caller.ts";
 import { bindingsOf, respond, type HttpEnv } from "./context.ts";
 import type { HttpDeps } from "./deps.ts";
+import { createCrossOrigin, namesOf } from "./middleware/cross-origin.ts";
 import { admit, prefersHtml } from "./middleware/admit.ts";
 import { createAccessLog, createAddressReader, requestContext, targetOf, type LogDestination } from "./middleware/request-context.ts";
 import { authenticateByToken, type AnsweredRequest, type MetricsOptions, metricsRoute } from "./metrics.ts";
@@ -22,7 +23,7 @@ import type { HtmlPage } from "./pages/page.ts";
 import { problemPage, problemPages } from "./pages/problem-pages.ts";
 import { handlePage } from "./pages/serve-page.ts";
 import { problemReply, toProblem, asError } from "./problem.ts";
-import { routesFor, type Route, type RawAnswer, type RouteSpec } from "../operations/route.ts";
+import { type Method, routesFor, type Route, type RawAnswer } from "../operations/route.ts";
 import { createPresenter } from "./answer.ts";
 import { createBodyReader, noBody } from "./request/body.ts";
 import { createContentReader } from "./request/content.ts";
@@ -54,6 +55,8 @@ export interface HttpAppOptions {
   trustedProxies?: readonly string[];
   /** How browsers reach the service. */
   publicUrl?: string;
+  /** Origins whose pages may use the routes; none by default. */
+  corsOrigins?: readonly string[];
   /** Whom the pages name; nobody by default. */
   operator?: Operator;
   /** The address in the document, asked when that is made; `publicUrl` by default. */
@@ -112,7 +115,7 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
     }),
   );
   const served = [
-    ...routes.map((route) => serveRoute(route, deps)),
+    ...serveRoutes(routes, deps, options.corsOrigins ?? []),
     ...(options.metrics === undefined
       ? []
       : [serveRoute(metricsRoute(options.metrics), { ...deps, authenticate: authenticateByToken(options.metrics) })]),
@@ -161,9 +164,18 @@ const compressed: MiddlewareHandler<HttpEnv> = (c, next) =>
   c.get("request").headers["accept-encoding"] === undefined ? next() : zip(c, next);
 
 interface Served {
-  spec: Pick<RouteSpec, "method" | "path">;
+  spec: { method: Method | "options"; path: string };
   middleware: MiddlewareHandler<HttpEnv>[];
   handler: Handler<HttpEnv>;
+}
+
+/** The routes; with other origins also what browsers ask before they use one of them from there. */
+function serveRoutes(routes: readonly Route[], deps: HttpDeps, origins: readonly string[]): Served[] {
+  const served = routes.map((route) => serveRoute(route, deps));
+  if (origins.length === 0) return served;
+  const { shared, preflights } = createCrossOrigin(origins, deps.limiters.read);
+  const asked = preflights(routes).map(({ path, handler }): Served => ({ spec: { method: "options", path }, middleware: [], handler }));
+  return [...served.map((one) => ({ ...one, middleware: [shared, ...one.middleware] })), ...asked];
 }
 
 function serveRoute(route: Route, deps: HttpDeps): Served {
@@ -177,14 +189,16 @@ function compareSpecificity(a: string, b: string): number {
   return shape(a) < shape(b) ? -1 : 1;
 }
 
+const methods: readonly Method[] = ["delete", "get", "patch", "post", "put"];
+
 /** Nothing is at an address: 405 with the methods it knows, or 404; HTML for a browser that opens it. */
 function answerMissing(app: Hono<HttpEnv>, unsupportedStatus: 501 | 404, publisher: Publisher): NotFoundHandler<HttpEnv> {
   const knows = (method: string, path: string): boolean =>
     app.router.match(method, path)[0].some(([[, { method: registered }]]) => registered !== "ALL");
   return async (c) => {
     const request = c.get("request");
-    const allowed = ["DELETE", "GET", "PATCH", "POST", "PUT"].filter((method) => knows(method, request.path));
-    const allow = allowed.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method])).join(", ");
+    const allowed = methods.filter((method) => knows(method.toUpperCase(), request.path));
+    const allow = namesOf(allowed);
     const isUnknown = allowed.length === 0;
     const problem = isUnknown
       ? new ProblemError("route_not_found")

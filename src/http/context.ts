@@ -125,7 +125,9 @@ export function respond(c: HttpContext, reply: Reply): Response {
   // Written as text it would be measured and encoded twice.
   const body = typeof reply.body === "string" ? Buffer.from(reply.body) : reply.body;
   const request = c.get("request");
+  const { vary } = request.responseHeaders;
   const headers = Object.assign(request.responseHeaders, reply.headers);
+  if (vary !== undefined && reply.headers["vary"] !== undefined) headers["vary"] = `${vary}, ${reply.headers["vary"]}`;
   if (body !== null) headers["content-type"] = reply.type;
   if (body !== null && !(body instanceof Readable)) headers["content-length"] = String(body.length);
   if (request.method === "HEAD" || body === null) {

@@ -11,15 +11,18 @@ const typeTexts: Readonly<Record<string, string>> = {
   int: "A whole number is needed here.",
   boolean: "Use true or false.",
   array: "A list is needed here.",
+  tuple: "A list is needed here.",
   object: "An object is needed here.",
   record: "An object is needed here.",
   null: "Use null.",
 };
 
+const shownId = "Write the id as it was shown: 36 characters with hyphens.";
 const formatTexts: Readonly<Record<string, string>> = {
   datetime: "Write a time such as 2026-11-20T10:00:00.000Z.",
   date: "Write a date such as 2026-11-20.",
-  uuid: "Write the id as it was shown: 36 characters with hyphens.",
+  uuid: shownId,
+  guid: shownId,
   url: "Write a whole address such as https://example.org.",
 };
 const otherFormat = "This is not in the form that is expected here.";
@@ -45,7 +48,9 @@ export function issueText(issue: Issue): string {
     case "invalid_type":
       return typeTexts[issue.expected] ?? unfit;
     case "invalid_value":
-      return issue.values.length === 1 ? `Use ${String(issue.values[0])}.` : `Use one of: ${issue.values.map(String).join(", ")}.`;
+      return choiceText(issue.values);
+    case "invalid_union":
+      return Array.isArray(issue.options) ? choiceText(issue.options) : alternatives(issue.errors);
     case "too_big":
       return limitText("most", issue.maximum, issue);
     case "too_small":
@@ -59,6 +64,16 @@ export function issueText(issue: Issue): string {
     default:
       return unfit;
   }
+}
+
+function choiceText(choices: readonly unknown[]): string {
+  return choices.length === 1 ? `Use ${String(choices[0])}.` : `Use one of: ${choices.map(String).join(", ")}.`;
+}
+
+/** What each of several forms would need, where something is in none of them. */
+function alternatives(forms: readonly (readonly z.core.$ZodIssue[])[]): string {
+  const needed = new Set(forms.flatMap((issues) => issues.find(({ path }) => path.length === 0)?.message ?? []));
+  return needed.size === 0 ? unfit : [...needed].join(" Or: ");
 }
 
 interface Limit {

@@ -97,7 +97,8 @@ export function noAccess(path: string, kind: "file" | "folder"): string {
   return `${path} can't be opened by the account ${account} (permission denied). Run \`chown ${account} ${there}\`, or name another ${kind}.`;
 }
 
-function accountName(): string {
+/** Who runs this, as `chown` takes it. */
+export function accountName(): string {
   try {
     return userInfo().username;
   } catch {

@@ -47,11 +47,14 @@ describe.skipIf(whyNot !== undefined)("a backup", limit, () => {
     const whole = await operator.provost(["backup", "verify", made.path], operator.envOf(place));
     expect(whole, whole.stderr).toMatchObject({ code: 0, stdout: expect.stringContaining("is whole: everything up to") });
     const target = await createEmptyPlace();
-    const restored = await operator.provost(
-      ["restore", made.path, "--journal", join(place.dataDir, "erasures.jsonl"), "--json"],
-      operator.envOf(target),
-    );
+    // As the running service leaves it in the middle of the next line.
+    const journal = join(place.dataDir, "erasures.jsonl");
+    await appendFile(journal, '{"v":1,"id":"');
+    const lines = await readFile(journal, "utf8");
+    const restored = await operator.provost(["restore", made.path, "--journal", journal, "--json"], operator.envOf(target));
     expect(restored.code, restored.stderr).toBe(0);
+    expect(restored.stderr).toContain(`${journal} ends with half a line, which was left out; all others count.`);
+    expect(await readFile(journal, "utf8")).toBe(lines);
     // Nobody is to be asked again who was erased: two lines for one deletion.
     expect(JSON.parse(restored.stdout)).toMatchObject({ deletions_applied: 2, point: made.point });
 

@@ -11,7 +11,7 @@ import { createWorkplace, dotEnv } from "./run.ts";
 async function createInstallation() {
   const database = await createEmptyCopy();
   const work = await createWorkplace(dotEnv({ ...validEnvironment(), DATABASE_URL: database.url, SQLITE_SYNCHRONOUS: "normal" }));
-  await work.here(["bootstrap"]);
+  await work.here(["bootstrap", "--offline"]);
   return {
     ...work,
     url: database.url,

@@ -2,6 +2,7 @@
 import { chmod, cp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
+import { userInfo } from "node:os";
 import { join } from "node:path";
 import BetterSqlite3 from "better-sqlite3";
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test, vi } from "vitest";
@@ -30,7 +31,7 @@ const backedUp = { BACKUP_DIR: "backups" };
 
 beforeAll(async () => {
   used = await createWorkplace();
-  expect((await used.here(["bootstrap"], secrets)).code).toBe(0);
+  expect((await used.here(["bootstrap", "--offline"], secrets)).code).toBe(0);
   await chmod(join(used.directory, "data/provost.db"), 0o600);
   const made = await used.provost(["backup", "--to", "backups"], secrets);
   expect(made.code, made.stderr).toBe(0);
@@ -135,6 +136,20 @@ const faults: Record<string, Fault> = {
         "file modes",
         "warn",
         "Other accounts of this machine can open data, data/provost.db, .env, where records and keys are: run `chmod go= data data/provost.db .env`.",
+      ],
+    ],
+  },
+  "a file with a secret that others can open": {
+    plant: async ({ work }) => {
+      await writeFile(join(work.directory, "metrics-token"), "0123456789abcdef", { mode: 0o644 });
+      await writeFile(join(work.directory, "url"), "file:./data/provost.db", { mode: 0o600 });
+      return { METRICS_TOKEN_FILE: "metrics-token", DATABASE_URL_FILE: "url" };
+    },
+    finds: () => [
+      [
+        "file modes",
+        "warn",
+        `Other accounts of this machine can open metrics-token, where secrets are: run \`chown ${userInfo().username} metrics-token && chmod go= metrics-token\`.`,
       ],
     ],
   },
@@ -257,15 +272,15 @@ const faults: Record<string, Fault> = {
       ["backups", "warn", "BACKUP_DIR: none has no backup yet, so a failing disk takes everything: make one with `npx provost backup`."],
     ],
   },
-  "a backup that is old": {
+  "a backup after which one is missing": {
     argv: ["--offline"],
-    plant: () => later(3 * 86_400_000),
+    plant: () => later(29 * 3_600_000),
     finds: () => [
       [
         "backups",
         "warn",
         expect.stringMatching(
-          /^BACKUP_DIR: the newest backup, backups\/provost-\w+\.tar\.gz, is 3 days old, and what came after it is in none: make one with `npx provost backup`, which says what keeps the nightly one from being made\.$/,
+          /^BACKUP_DIR: the newest backup, backups\/provost-\w+\.tar\.gz, is of [-\dT:.]+Z, one is due each day, and what came after it is in none: make one with `npx provost backup`, which says what keeps the nightly one from being made\.$/,
         ),
       ],
     ],

@@ -51,7 +51,7 @@ test("an export overwrites no file, and is readable by its maker alone", { timeo
 
 test("a check that compared nothing does not pass for a whole chain", { timeout: patient }, async () => {
   await using work = await createInstallation();
-  await work.here(["bootstrap"]);
+  await work.here(["bootstrap", "--offline"]);
   const verify = (...argv: string[]) => work.here(["audit", "verify", ...argv]);
   expect(await verify("--checkpoints", "mistyped.log")).toMatchObject({
     code: 2,

@@ -1,8 +1,10 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { settingsOptions } from "../../src/cli/keys.ts";
 import { validEnvironment } from "../config/environment.ts";
+import { createSandbox } from "../../src/sandbox/index.ts";
+import { freePort } from "../support/free-port.ts";
 import { createPair } from "../support/signer.ts";
 import { createEmptyCopy } from "../support/database.ts";
 import { tier } from "../support/size.ts";
@@ -31,7 +33,7 @@ test("bootstrap prints the key alone, and refuses a second time", async () => {
   const mistyped = await work.here(["bootstrap", "--owner", "080351110224678912"]);
   expect(mistyped).toMatchObject({ code: expect.toSatisfy((code) => code !== 0), stdout: "" });
   expect(mistyped.stderr).toContain("without a zero in front");
-  const first = await work.provost(["bootstrap", "--owner", "80351110224678912"]);
+  const first = await work.provost(["bootstrap", "--offline", "--owner", "80351110224678912"]);
   expect(first).toMatchObject({ code: 0, stdout: expect.stringMatching(key) });
   expect(first.stderr).not.toContain(first.stdout.trim());
 
@@ -39,9 +41,29 @@ test("bootstrap prints the key alone, and refuses a second time", async () => {
   expect(second).toMatchObject({ code: 1, stdout: "" });
   expect(second.stderr).toMatch(/^There is an API key already/);
 
-  const forced = await work.here(["bootstrap", "--force", "--name", "another"]);
+  const forced = await work.here(["bootstrap", "--offline", "--force", "--name", "another"]);
   expect(forced).toMatchObject({ code: 0, stdout: expect.stringMatching(key) });
   expect(forced.stdout).not.toBe(first.stdout);
+});
+
+test("bootstrap says when Discord refuses the token or does not answer, and makes the key all the same", async () => {
+  const sandbox = await createSandbox();
+  onTestFinished(() => sandbox.stop());
+  const text = {
+    refused: /^Discord refuses the bot token\. .*`DISCORD_TOKEN`/m,
+    away: /^Discord does not answer at http:.* \(connection refused\)/m,
+  };
+  const away = `http://127.0.0.1:${(await freePort()).toString()}/api`;
+  for (const [more, said] of [
+    [{}, undefined],
+    [{ DISCORD_TOKEN: "sandbox.nobody" }, text.refused],
+    [{ DISCORD_API_BASE: away }, text.away],
+  ] as const) {
+    await using work = await createWorkplace();
+    const { code, stdout, stderr } = await work.here(["bootstrap"], { ...validEnvironment(), ...sandbox.env(), ...more });
+    expect([code, stdout]).toEqual([0, expect.stringMatching(key)]);
+    expect(stderr).toMatch(said ?? /shown only now:\n$/);
+  }
 });
 
 test("keys are created, listed without their secret, and revoked", async () => {
@@ -166,7 +188,7 @@ test("what a key verb refuses is told in plain lines and changes nothing", async
 
 test("the audit chain of a fresh installation with a key is whole", async () => {
   await using work = await createInstallation();
-  await work.here(["bootstrap"]);
+  await work.here(["bootstrap", "--offline"]);
   expect(await work.here(["audit", "verify"])).toMatchObject({
     code: 0,
     stdout: expect.stringMatching(/^[1-9]\d* entr(y|ies), 1 checkpoint, chain ok\n$/),

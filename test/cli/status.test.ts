@@ -118,7 +118,7 @@ test.each([
     /is of 2026-11-26T04:00:00\.000Z, and one is due each day\. The log .* `npx provost backup --verify`\.$/,
   ],
 ])("backups in %s of which the newest is of %s are a %s", (folder, at, status, text) => {
-  const backups = { ...seen.backups, folder, newest: at === undefined ? undefined : new Date(at) };
+  const backups = { ...seen.backups, folder, newest: at === undefined ? undefined : { path: `${folder ?? ""}/one`, at: new Date(at) } };
   expect(statusChecks["backup"]?.({ ...seen, backups })).toEqual({ status, text: expect.stringMatching(text) as string });
 });
 

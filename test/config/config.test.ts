@@ -18,6 +18,15 @@ function configOf(env: Record<string, string | undefined>) {
   return reading.config;
 }
 
+test.each([
+  ["*", /with \* the page of anybody/],
+  ["https://panel.example.org/", /without a slash at the end/],
+  ["https://panel.example.org/app", /without path/],
+  ["http://panel.example.org", /http only for this machine/],
+])("CORS_ORIGINS=%s is refused with what is wrong about it", (value, reason) => {
+  expect(linesOf({ ...validEnvironment(), CORS_ORIGINS: value })).toEqual([expect.stringMatching(reason)]);
+});
+
 test("the required variables alone give every default", () => {
   expect(configOf(validEnvironment())).toEqual({
     discord: {
@@ -41,6 +50,7 @@ test("the required variables alone give every default", () => {
       },
       requireIfMatch: false,
       trustedProxies: [],
+      corsOrigins: [],
       unsupportedStatus: 501,
     },
     operator: { name: null, contact: null },
@@ -196,6 +206,19 @@ const wrong: Partial<Record<VariableName, string[]>> = {
     "https://u:p@mod.example.org",
     "mod.example.org",
   ],
+  CORS_ORIGINS: [
+    "*",
+    "https://*.example.org",
+    "https://panel.example.org/",
+    "https://panel.example.org/app",
+    "https://panel.example.org,",
+    "https://user@panel.example.org",
+    "http://panel.example.org",
+    "panel.example.org",
+    "null",
+    "ftp://panel.example.org",
+    "https://",
+  ],
   SECRET_KEY: [
     Buffer.alloc(32).toString("base64"),
     Buffer.alloc(31, 7).toString("base64"),
@@ -315,6 +338,12 @@ test.each<[VariableName, string, (config: ReturnType<typeof configOf>) => unknow
   ["PORT", "9000", (config) => config.http.publicUrl, "http://127.0.0.1:9000"],
   ["PUBLIC_URL", "https://Mod.Example.org", (config) => config.http.publicUrl, "https://mod.example.org"],
   ["PUBLIC_URL", "https://example.org/mod", (config) => config.http.publicUrl, "https://example.org/mod"],
+  [
+    "CORS_ORIGINS",
+    "https://Panel.example.org:443, http://localhost:3000,https://panel.example.org",
+    (config) => config.http.corsOrigins,
+    ["https://panel.example.org", "http://localhost:3000"],
+  ],
   [
     "RATE_LIMITS",
     "read=1/2, export=7/10",

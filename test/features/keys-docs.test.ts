@@ -5,12 +5,14 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
 import { createWorld } from "../support/world.ts";
-import { createPair } from "../support/signer.ts";
+import { createPair, hashOf } from "../support/signer.ts";
 
 test("the client in docs/keys.md does what the page says", async () => {
   const page = await readFile(new URL("../../docs/keys.md", import.meta.url), "utf8");
   const [, code] = /```js\n([^]*?)```/.exec(page) ?? [];
   if (code === undefined) throw new Error("docs/keys.md has no example");
+  const [, query, claim] = /Of `([^`]+)` the claim is `([^`]+)`/.exec(page) ?? [];
+  expect(hashOf(query ?? "")).toBe(claim);
   const world = await createWorld();
   const [owner, subject] = [await world.staff("owner"), world.member()];
   const pair = createPair();
@@ -28,6 +30,7 @@ test("the client in docs/keys.md does what the page says", async () => {
   expect(JSON.parse(stdout)).toMatchObject({
     made: { status: 201, success: true, data: { subject_id: subject.id, category: "raid", created_by: owner.id } },
     found: { status: 200, data: [{ subject_id: subject.id }] },
+    ended: { status: 200, data: { status: "revoked", revoked: { reason: "A mix-up: two people, one name" } } },
   });
   const [record] = await world.app.database.read.auditEntry.findMany({ where: { action: "blacklist.create" } });
   expect(record).toMatchObject({ actorId: owner.id, clientId: body.data.id });

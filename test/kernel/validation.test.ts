@@ -2,10 +2,8 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { translator } from "../../src/commands/texts.ts";
-import { routeTable } from "../../src/features.ts";
 import type { FieldError } from "../../src/kernel/errors.ts";
 import { check } from "../../src/kernel/validation.ts";
-import { ofLibrary } from "../features/refusals-ground.ts";
 
 function errorsOf(schema: z.ZodType, value: unknown): FieldError[] {
   const errors: FieldError[] = [];
@@ -35,11 +33,26 @@ const wrongOnes: readonly (readonly [name: string, schema: z.ZodType, value: unk
   ["no multiple", z.number().multipleOf(5), 3, "Use a multiple of 5."],
   ["no time", z.iso.datetime(), "soon", "Write a time such as 2026-11-20T10:00:00.000Z."],
   ["no date", z.iso.date(), "soon", "Write a date such as 2026-11-20."],
+  ["no pair", z.tuple([z.int(), z.int()]), 7, "A list is needed here."],
   ["no id", z.uuid(), "x", "Write the id as it was shown: 36 characters with hyphens."],
   ["no address", z.url(), "x", "Write a whole address such as https://example.org."],
   ["another form", z.string().regex(/^a$/), "b", "This is not in the form that is expected here."],
   ["an unknown field", z.strictObject({}), { a: 1 }, "This field is not known here."],
-  ["none of several forms", z.union([z.string(), z.number()]), {}, "What stands here does not fit."],
+  ["none of several forms", z.union([z.string(), z.number()]), {}, "A text is needed here. Or: A number is needed here."],
+  [
+    "an object in none of several forms",
+    z.union([z.strictObject({ a: z.string() }), z.strictObject({ b: z.string() })]),
+    7,
+    "An object is needed here.",
+  ],
+  ["none of several fields", z.union([z.object({ a: z.string() }), z.object({ b: z.string() })]), {}, "What stands here does not fit."],
+  [
+    "no kind of object",
+    z.discriminatedUnion("kind", [z.object({ kind: z.literal("a") }), z.object({ kind: z.literal("b") })]),
+    { kind: "c" },
+    "Use one of: a, b.",
+  ],
+  ["more than one form", z.xor([z.string(), z.string().max(5)]), "a", "What stands here does not fit."],
 ];
 
 describe("what a schema refuses", () => {
@@ -51,36 +64,5 @@ describe("what a schema refuses", () => {
 
   test("keeps what a schema says itself", () => {
     expect(errorsOf(z.string().min(3, "Say more."), "x").map(({ detail }) => detail)).toEqual(["Say more."]);
-  });
-
-  test("never speaks of types of the library, whatever is sent to any route", () => {
-    const garbage = (depth: number): unknown[] => [
-      5,
-      1.5,
-      -1,
-      "",
-      "x",
-      "x".repeat(5000),
-      true,
-      null,
-      [],
-      ["x"],
-      {},
-      { a: 1 },
-      ...(depth === 0 ? [] : [[[]], [{}], Array.from({ length: 300 }, () => "x")]),
-    ];
-    const said = new Set<string>();
-    for (const { spec } of routeTable()) {
-      const { body, params, query } = spec.request ?? {};
-      for (const schema of [body, params, query]) {
-        if (schema === undefined) continue;
-        for (const value of garbage(0)) for (const { detail } of errorsOf(schema, value)) said.add(detail);
-        const fields = "shape" in schema ? Object.keys(schema.shape as object) : [];
-        for (const field of fields)
-          for (const value of garbage(1)) for (const { detail } of errorsOf(schema, { [field]: value })) said.add(detail);
-      }
-    }
-    expect(said.size).toBeGreaterThan(50);
-    expect([...said].filter((detail) => ofLibrary.test(detail))).toEqual([]);
   });
 });

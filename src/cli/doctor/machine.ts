@@ -2,12 +2,14 @@ import { constants, existsSync } from "node:fs";
 import { access, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { refuseHalfRestored } from "../../backup/marker.ts";
-import { shelved } from "../../backup/shelf.ts";
+import { isOverdue, shelved } from "../../backup/shelf.ts";
+import { processEnvironment, secretFiles } from "../../config/env.ts";
 import { configWarnings } from "../../config/warnings.ts";
+import { findLooseFiles } from "../../database/folder.ts";
 import { networkWarning } from "../../database/network-file-system.ts";
 import { openToOthers } from "../../installation.ts";
 import { lostKeys } from "../../key-marks.ts";
-import { fileError } from "../../kernel/operator-errors.ts";
+import { accountName, fileError } from "../../kernel/operator-errors.ts";
 import { oldestNode } from "../../version.ts";
 import { freeBytes, spaceFinding } from "../disk-space.ts";
 import { fail, pass, warn, type Finding } from "../findings.ts";
@@ -57,11 +59,24 @@ export async function fileSystem({ config }: Pick<Ground, "config">, typeOf?: Pa
 }
 
 export async function modes({ config }: Ground): Promise<Finding[]> {
-  const loose = await openToOthers(config);
-  if (loose.length === 0) return [pass("only this account can open what is stored")];
-  return [
-    warn(`Other accounts of this machine can open ${loose.join(", ")}, where records and keys are: run \`chmod go= ${loose.join(" ")}\`.`),
-  ];
+  const [stored, secrets] = await Promise.all([openToOthers(config), findLooseFiles(secretFiles(processEnvironment()))]);
+  const findings: Finding[] = [];
+  if (stored.length > 0)
+    findings.push(
+      warn(
+        `Other accounts of this machine can open ${stored.join(", ")}, where records and keys are: run \`chmod go= ${stored.join(" ")}\`.`,
+      ),
+    );
+  // A secret may belong to another account: without the new owner the service could not read it any more.
+  if (secrets.length > 0) {
+    const files = secrets.join(" ");
+    findings.push(
+      warn(
+        `Other accounts of this machine can open ${secrets.join(", ")}, where secrets are: run \`chown ${accountName()} ${files} && chmod go= ${files}\`.`,
+      ),
+    );
+  }
+  return findings.length > 0 ? findings : [pass("only this account can open what is stored")];
 }
 
 /** Whether the data folder is one that a restore has left half done. */
@@ -77,9 +92,6 @@ export function encryptionKeys({ config, secrets }: Ground): Finding[] {
   return lost.length === 0 ? [pass("none is missing")] : lost.map(fail);
 }
 
-/** A night may be missed while the machine is off. */
-const oldBackupDays = 2;
-
 export async function backups({ config: { backup }, database }: Ground): Promise<Finding[]> {
   if (backup.folder === null)
     return [
@@ -92,11 +104,10 @@ export async function backups({ config: { backup }, database }: Ground): Promise
       return [
         warn(`BACKUP_DIR: ${backup.folder} has no backup yet, so a failing disk takes everything: make one with \`npx provost backup\`.`),
       ];
-    const days = Math.floor((Date.now() - newest.at.getTime()) / 86_400_000);
-    if (days < oldBackupDays) return [pass(newest.path)];
+    if (!isOverdue(newest)) return [pass(newest.path)];
     return [
       warn(
-        `BACKUP_DIR: the newest backup, ${newest.path}, is ${days.toString()} days old, and what came after it is in none: make one with \`npx provost backup\`, which says what keeps the nightly one from being made.`,
+        `BACKUP_DIR: the newest backup, ${newest.path}, is of ${newest.at.toISOString()}, one is due each day, and what came after it is in none: make one with \`npx provost backup\`, which says what keeps the nightly one from being made.`,
       ),
     ];
   } catch (error) {

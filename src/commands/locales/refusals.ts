@@ -33,6 +33,7 @@ export const refusalSentences: Sentences = {
   "Write the id as it was shown: 36 characters with hyphens.": "Schreib die ID, wie sie gezeigt wurde: 36 Zeichen mit Bindestrichen.",
   "Write a whole address such as https://example.org.": "Schreib eine ganze Adresse wie https://example.org.",
   "This is not in the form that is expected here.": "Das ist nicht so geschrieben, wie es hier erwartet wird.",
+  "Or: {detail}": "Oder: {detail}",
   "What stands here does not fit.": "Was hier steht, passt nicht.",
   "Change at least one thing.": "Ändere mindestens eine Angabe.",
   "Name the plan of a dry run: 64 hexadecimal digits.": "Nenne den Plan eines Probelaufs: 64 hexadezimale Ziffern.",

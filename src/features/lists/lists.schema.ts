@@ -19,7 +19,7 @@ const longestTimeout = 28 * 86_400;
 
 const ListId = z
   .string()
-  .regex(/^[a-z0-9][a-z0-9-]{0,59}$/)
+  .regex(/^[a-z0-9][a-z0-9-]{0,59}$/, "Name the list by its id, or write own for the blacklist of this community.")
   .meta({ description: "The list: `own` is the blacklist of this community", example: ownList });
 
 const ruleFields = {

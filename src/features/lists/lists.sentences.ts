@@ -2,6 +2,8 @@ import type { Sentences } from "../../kernel/sentences.ts";
 
 /** The German of what is said about lists, by the English sentence. */
 export const listsSentences: Sentences = {
+  "Name the list by its id, or write own for the blacklist of this community.":
+    "Nenne die Liste mit ihrer ID, oder schreib own für die Sperrliste dieser Gemeinschaft.",
   "A list and category have one rule.": "Eine Liste und Kategorie hat eine einzige Regel.",
   "Name the role that is added.": "Nenne die Rolle, die vergeben wird.",
   "A role goes with the action role alone.": "Eine Rolle gehört nur zur Maßnahme Rolle.",

@@ -22,6 +22,25 @@ export type Journal = ReturnType<typeof createJournal>;
 const Line = z.object({ v: z.literal(1), id: z.string(), kind: z.enum(erasureKinds), subject: z.string(), at: z.coerce.date() });
 const newline = 0x0a;
 
+export interface JournalContent {
+  /** Every whole line, oldest first. */
+  lines: JournalLine[];
+  /** Whether there is the beginning of another one behind them. */
+  isCut: boolean;
+}
+
+/**
+ * Read a journal that somebody else may be writing: it is left as it is.
+ * @returns its content, and how many bytes its whole lines have
+ * @throws Error in plain words when the file cannot be read or is not a journal
+ */
+export async function readJournal(path: string): Promise<JournalContent & { bytes: number }> {
+  const bytes = await contentOf(path);
+  const whole = bytes.subarray(0, bytes.lastIndexOf(newline) + 1);
+  const texts = whole.toString("utf8").split("\n").slice(0, -1);
+  return { lines: texts.map((text, index) => lineOf(text, index, path)), isCut: whole.length < bytes.length, bytes: whole.length };
+}
+
 /**
  * The file of deletions beside the database: it outlives every backup of it.
  * @param path the file; it is made, readable by its owner alone, with the first line
@@ -57,13 +76,10 @@ export function createJournal(path: string) {
      * Every line, oldest first; the beginning of a last one that was cut off is taken away.
      * @throws Error in plain words when the file cannot be read or is not a journal
      */
-    async read(): Promise<{ lines: JournalLine[]; isCut: boolean }> {
-      const bytes = await contentOf(path);
-      const whole = bytes.subarray(0, bytes.lastIndexOf(newline) + 1);
-      const isCut = whole.length < bytes.length;
-      if (isCut) await truncate(path, whole.length);
-      const texts = whole.toString("utf8").split("\n").slice(0, -1);
-      return { lines: texts.map((text, index) => lineOf(text, index, path)), isCut };
+    async read(): Promise<JournalContent> {
+      const { bytes, ...content } = await readJournal(path);
+      if (content.isCut) await truncate(path, bytes);
+      return content;
     },
   };
 }
