@@ -77,7 +77,7 @@ function compilersAsFiles(folder: string): Plugin {
 }
 
 /** Every package of which something is in the files, with its licence: who passes the files on has to pass that on, too. */
-function licencesOf({ inputs }: Metafile): string {
+export function licencesOf({ inputs }: Metafile): string {
   const folders = Object.keys(inputs).flatMap((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file) ?? []);
   return [...new Set([...folders, ...copied.folders])]
     .toSorted()

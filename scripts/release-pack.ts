@@ -3,10 +3,11 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { bundleClient } from "./bundle-client.ts";
 import { bundle, program } from "./bundle.ts";
 
 /**
- * Makes `provost-<version>.tgz`, which npm installs without this repository: the build, and as its only package the addon of SQLite, with
+ * Makes `provost-<version>.tgz`, which npm installs without this repository: the build, the client, and as its only package the addon of SQLite, with
  * everything that installs it in the versions of the lock file. The archive goes into the folder that is named, or into this one.
  */
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -57,7 +58,7 @@ function needed(place: string, found: Record<string, LockedPackage> = {}): Recor
   return found;
 }
 
-const { name, version, description, license, type, bin, engines } = manifest;
+const { name, version, description, license, type, bin, exports, engines } = manifest;
 const released = {
   name,
   version,
@@ -65,6 +66,7 @@ const released = {
   license,
   type,
   bin,
+  exports,
   engines,
   scripts: { postinstall: "node scripts/addon.js" },
   dependencies: { [addon]: manifest.dependencies[addon] },
@@ -74,6 +76,7 @@ const shrinkwrap = { name, version, lockfileVersion: 3, requires: true, packages
 const folder = mkdtempSync(join(tmpdir(), "provost-release-"));
 try {
   await bundle(join(folder, "dist"), program);
+  await bundleClient(join(folder, "dist/client"));
   for (const path of shipped) cpSync(join(root, path), join(folder, path), { recursive: true });
   writeFileSync(join(folder, "package.json"), `${JSON.stringify(released, null, 2)}\n`);
   writeFileSync(join(folder, "npm-shrinkwrap.json"), `${JSON.stringify(shrinkwrap, null, 2)}\n`);

@@ -60,6 +60,10 @@ const directions: Record<string, (from: string, to: Import) => boolean> = {
     target.startsWith("src/demo/") && !from.startsWith("src/demo/") && !(from.startsWith("src/cli/") && isLazy),
   "the sandbox imports nothing of the service": (from, { target }) =>
     from.startsWith("src/sandbox/") && target.startsWith("src/") && !/^src\/(sandbox|kernel)\//.test(target),
+  "the client imports nothing of the service but generated types, and nothing of Node": (from, { target, isType }) =>
+    from.startsWith("src/client/") &&
+    (target.startsWith("node:") || (/^src\/(?!client\/)/.test(target) && !(target.startsWith("src/generated/") && isType))),
+  "only the demo asks by the client": (from, { target }) => target.startsWith("src/client/") && !/^src\/(client|demo)\//.test(from),
   "only entry points import entry points": (from, { target }) => isEntry(target) && !target.startsWith("src/demo/") && !isEntry(from),
   "relative imports name a TypeScript file": (_, { target }) => target.startsWith("src/") && !/\.tsx?$/.test(target),
 };
@@ -110,6 +114,22 @@ test.each([
   ["only the demo loads the sandbox", "src/cli/a.ts", 'import type { Sandbox } from "../sandbox/index.ts";'],
   ["the demo is loaded lazily, by the command line", "src/cli/a.ts", 'import { run } from "../demo/index.ts";'],
   ["the sandbox imports nothing of the service", "src/sandbox/rest/a.ts", 'import { b } from "../../discord/b.ts";'],
+  [
+    "the client imports nothing of the service but generated types, and nothing of Node",
+    "src/client/a.ts",
+    'import { b } from "../kernel/b.ts";',
+  ],
+  [
+    "the client imports nothing of the service but generated types, and nothing of Node",
+    "src/client/a.ts",
+    'import { b } from "../generated/api.ts";',
+  ],
+  [
+    "the client imports nothing of the service but generated types, and nothing of Node",
+    "src/client/a.ts",
+    'import type { B } from "node:fs";',
+  ],
+  ["only the demo asks by the client", "src/features/lists/a.ts", 'import { b } from "../../client/index.ts";'],
   ["only entry points import entry points", "src/logger.ts", 'import { createApp } from "./app.ts";'],
   ["relative imports name a TypeScript file", "src/http/a.ts", 'import { b } from "./b";'],
   ["only the configuration reads the environment", "src/http/a.ts", "const port = process.env.PORT;"],
@@ -130,6 +150,8 @@ test.each([
   ],
   ["src/features/cases/cases.service.ts", "/**\n * import { b } from '../staff/b.ts'\n */"],
   ["src/features/authorization/a.service.ts", 'import { OAuthRefusal } from "../../discord/oauth.ts";'],
+  ["src/client/a.ts", 'import type { paths } from "../generated/api.ts";'],
+  ["src/demo/stage.ts", 'import { createProvostClient } from "../client/index.ts";'],
   ["src/cli/demo.ts", 'const demo = await import("../demo/index.ts");'],
   ["src/config/env.ts", "const port = process.env.PORT;"],
 ])("what the architecture allows passes: %s, %s", (path, source) => {

@@ -98,6 +98,17 @@ describe("the document", () => {
     expect(both.map(({ path }) => path)).toEqual([]);
   });
 
+  test("says of an object that may be left out what each of its fields has then", () => {
+    const withDefault = everyObject(document).filter(
+      ({ node }) => node["default"]?.constructor === Object && node["properties"] !== undefined,
+    );
+    const lacking = withDefault.filter(({ node }) =>
+      Object.entries(node["properties"] as Schema).some(([name, field]) => "default" in field && !(name in node["default"])),
+    );
+    expect(withDefault.length).toBeGreaterThan(0);
+    expect(lacking.map(({ path }) => path)).toEqual([]);
+  });
+
   test("shows examples that fit their schemas, and an example for every body", () => {
     const ajv = new Ajv2020({ strict: false, validateFormats: false });
     ajv.addSchema({ $id: "document", components: document.components });

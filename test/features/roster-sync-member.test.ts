@@ -59,12 +59,13 @@ describe("comparing", () => {
   test("bad input names the field and changes nothing", async () => {
     const ann = await world.staff("moderator");
     const before = await written(world);
-    for (const [body, pointer] of [
+    const wrong: [body: object, pointer: string][] = [
       [{ direction: "sideways" }, "/direction"],
       [{ apply: ["rank"] }, "/apply/0"],
       [{ fix: true }, "/fix"],
       [{ discord_user_id: 5 }, "/discord_user_id"],
-    ] as const) {
+    ];
+    for (const [body, pointer] of wrong) {
       const answer = await sync(ann, { direction: "from_discord", ...body });
       expect([answer.status, answer.body.errors[0].pointer]).toEqual([422, pointer]);
     }

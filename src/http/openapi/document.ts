@@ -1,7 +1,7 @@
 import { createRoute, OpenAPIHono, type RouteConfig } from "@hono/zod-openapi";
 import { z } from "zod";
 import { headerParameters, registerComponents } from "./components.ts";
-import { allowNulls, shareRepeated } from "./share.ts";
+import { respell, shareRepeated } from "./share.ts";
 import { successResponses, refusalResponses } from "./answers.ts";
 import type { HtmlPage } from "../pages/page.ts";
 import type { RouteSpec, UploadSpec } from "../../operations/route.ts";
@@ -38,7 +38,7 @@ export function createDocument({ routes, pages, unsupportedStatus }: Described):
     servers: [],
     security: [{ bearer: [] }, { apiKey: [] }],
   });
-  const made = allowNulls(document) as unknown as OpenApiDocument;
+  const made = respell(document) as unknown as OpenApiDocument;
   shareRepeated(made as unknown as Parameters<typeof shareRepeated>[0]);
   return made;
 }

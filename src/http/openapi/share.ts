@@ -73,15 +73,27 @@ function pascal(text: string): string {
 type Node = Record<string, unknown>;
 
 /**
- * The document with every "this component or null" spelled as a choice. The generator spells it as a conjunction of the component and a type
- * list that holds null, which no null satisfies.
+ * The document with two things said in a way that its readers understand: "this component or null" as a choice, which the generator spells as
+ * a conjunction of the component and a type list that holds null, which no null satisfies; and the default of an object with what its fields
+ * have by default, of which the generator says `{}`.
  */
-export function allowNulls<T>(node: T): T {
-  if (Array.isArray(node)) return node.map((inner: unknown) => allowNulls(inner)) as T;
+export function respell<T>(node: T): T {
+  if (Array.isArray(node)) return node.map((inner: unknown) => respell(inner)) as T;
   if (typeof node !== "object" || node === null) return node;
-  const inner = Object.fromEntries(Object.entries(node).map(([key, value]) => [key, allowNulls<unknown>(value)]));
-  return asChoice(inner) as T;
+  const inner = Object.fromEntries(Object.entries(node).map(([key, value]) => [key, respell<unknown>(value)]));
+  return withWholeDefault(asChoice(inner)) as T;
 }
+
+function withWholeDefault(node: Node): Node {
+  const { default: given, properties } = node;
+  if (!isNode(given) || !isNode(properties)) return node;
+  const fields = Object.entries(properties).flatMap(([name, field]) =>
+    isNode(field) && "default" in field ? [[name, field["default"]]] : [],
+  );
+  return { ...node, default: { ...(Object.fromEntries(fields) as Node), ...given } };
+}
+
+const isNode = (value: unknown): value is Node => typeof value === "object" && value !== null && !Array.isArray(value);
 
 function asChoice({ allOf, ...rest }: Node): Node {
   if (allOf === undefined) return rest;

@@ -1,0 +1,137 @@
+import { createParser, type EventSourceMessage } from "eventsource-parser";
+import { pause } from "./pause.ts";
+import { ProvostError } from "./problem.ts";
+
+/** Something that happened. `data` has ids, references and statuses: read the record for more. */
+export interface ServiceEvent {
+  /** Its place in the order of all events; where to go on from. */
+  seq: number;
+  id: string;
+  at: string;
+  type: string;
+  data: Record<string, unknown>;
+}
+
+/** The events after `after` and before `next` are no longer kept: read again what you keep a copy of. `after` is null where it was unknown. */
+export interface EventGap {
+  type: "gap";
+  after: number | null;
+  next: number;
+}
+
+export interface FollowOptions {
+  /** Types and prefixes, such as `workflow.*`; everything unless told. */
+  types?: readonly string[];
+  /** The last position that was handled; 0 begins with the oldest event kept. Only what happens from now on unless told. */
+  after?: number;
+  /** Ends the following: the loop over it ends. */
+  signal?: AbortSignal;
+  /**
+   * Told of every position up to which all is handled: after the work on an event is done, and where only events happened that are not for
+   * this caller. Who keeps it and passes it as `after` goes on there after an end of the process.
+   */
+  onPosition?: (position: number) => void;
+}
+
+/** Asks for the stream from a position on. @throws ProvostError */
+export type Connect = (asked: { types?: string; lastEventId?: string; signal: AbortSignal }) => Promise<ReadableStream<Uint8Array>>;
+
+export interface Pace {
+  /** The first wait before connecting again, doubled while that does not succeed. */
+  retryMs: number;
+  longestRetryMs: number;
+  /** The service says something every 15 seconds: a connection that is silent for longer is given up. */
+  silenceMs: number;
+}
+export const usualPace: Pace = { retryMs: 1000, longestRetryMs: 30_000, silenceMs: 45_000 };
+
+/** A part of a stream: what happened, and where it stands afterwards. */
+interface Said {
+  message?: EventSourceMessage;
+  position?: number;
+}
+
+/**
+ * Follow what happens, over every loss of the connection, without a gap or a repetition.
+ * @throws ProvostError where to ask again would be refused again
+ */
+export async function* followEvents(connect: Connect, options: FollowOptions, pace: Pace): AsyncGenerator<ServiceEvent | EventGap, void> {
+  const { types, after, signal, onPosition } = options;
+  const ending = new AbortController();
+  const end = (): void => ending.abort(signal?.reason);
+  if (isOver(signal)) return;
+  signal?.addEventListener("abort", end, { once: true });
+  let position = after;
+  let failures = 0;
+  try {
+    for (;;) {
+      try {
+        const asked = {
+          ...(types !== undefined && { types: types.join() }),
+          ...(position !== undefined && { lastEventId: String(position) }),
+        };
+        for await (const said of readStream((silence) => connect({ ...asked, signal: silence }), ending.signal, pace.silenceMs)) {
+          failures = 0;
+          if (said.message !== undefined) yield read(said.message);
+          if (said.position === undefined) continue;
+          position = said.position;
+          onPosition?.(position);
+        }
+      } catch (error) {
+        if (ending.signal.aborted || (error instanceof ProvostError && !isPassing(error))) throw error;
+      }
+      const wait = Math.min(pace.retryMs * 2 ** failures, pace.longestRetryMs);
+      failures += 1;
+      // Clients that lost one service do not come back in the same moment.
+      await pause(wait * (0.5 + Math.random() / 2), ending.signal);
+    }
+  } catch (error) {
+    if (!isOver(signal)) throw error;
+  } finally {
+    signal?.removeEventListener("abort", end);
+    ending.abort();
+  }
+}
+
+const isOver = (signal: AbortSignal | undefined): boolean => signal?.aborted ?? false;
+
+function read({ event, data }: EventSourceMessage): ServiceEvent | EventGap {
+  const parsed = JSON.parse(data) as ServiceEvent;
+  return event === "gap" ? { ...(parsed as unknown as Omit<EventGap, "type">), type: "gap" } : parsed;
+}
+
+/** The limit of open streams, an overloaded service, and a proxy whose service is starting. */
+const isPassing = ({ status }: ProvostError): boolean => status === 429 || status >= 500;
+
+/** One connection, until it ends. */
+async function* readStream(
+  connect: (signal: AbortSignal) => Promise<ReadableStream<Uint8Array>>,
+  ended: AbortSignal,
+  silenceMs: number,
+): AsyncGenerator<Said, void> {
+  const silence = new AbortController();
+  const said: Said[] = [];
+  const parser = createParser({
+    // Told of before the event that stands there.
+    onId: (id) => void said.push({ position: Number(id) }),
+    onEvent: (message) => void said.push({ ...(message.id !== undefined && said.pop()), message }),
+  });
+  let timer = setTimeout(() => silence.abort(), silenceMs);
+  const stop = (): void => silence.abort(ended.reason);
+  ended.addEventListener("abort", stop, { once: true });
+  try {
+    const reader = (await connect(silence.signal)).pipeThrough(new TextDecoderStream()).getReader();
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      clearTimeout(timer);
+      timer = setTimeout(() => silence.abort(), silenceMs);
+      parser.feed(value);
+      yield* said.splice(0);
+    }
+  } finally {
+    clearTimeout(timer);
+    ended.removeEventListener("abort", stop);
+    silence.abort();
+  }
+}
