@@ -16,16 +16,22 @@ const run = promisify(execFile);
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
 /** What the blocks of each section answer. A section with a block and without an entry fails. */
-const wanted: Readonly<Record<string, { sh: RegExp; ts: RegExp }>> = {
+const wanted: Readonly<Record<string, { sh?: RegExp; ts: RegExp }>> = {
   "The first call": { sh: /^\{"success":true,"data":\[\]/, ts: /^\[\]\n$/ },
   "The acting user": { sh: /"level":"admin"/, ts: /^admin\n$/ },
   "Writes that can be repeated": { sh: /^\{"success":true,"data":\{.*"number":"BL-000001"/, ts: /^BL-000001\n$/ },
   "Changing what you have read": { sh: /"severity":"critical"/, ts: /^$/ },
   Lists: { sh: /^\{"success":true,"data":\[\{.*"has_more":(true|false)/, ts: /^([a-z_.{}*-]+\n){80,}$/ },
+  "Checking a person": {
+    sh: /"url":"http.*\{"success":true,"data":\{.*"status":"active".*\{"success":true,"data":\[\{.*"kind":"user_blacklist"/,
+    ts: /^\/authorize\/.*\nactive\nuser_blacklist \[/,
+  },
+  Requests: { sh: /"reference":"INV-REQ-000001".*"status":"withdrawn"/, ts: /^INV-REQ-000001 pending \[.*withdraw.*\]\nwithdrawn\n$/s },
   Errors: { sh: /"code":"validation_failed".*"pointer":"\/subject_id"/, ts: /^record_not_found [\da-f-]{36} \[\]\n$/ },
   Limits: { sh: /^HTTP\/1\.1 200.*^ratelimit: "read";r=\d+/ims, ts: /^"read";r=\d+;t=\d+\n$/ },
   Events: { sh: /^event: blacklist\.created$/m, ts: /^handled up to 0\nblacklist\.created \{/ },
   Assertions: { sh: /^[\w-]{22}$/, ts: /^1\n$/ },
+  "In a browser": { ts: /^"read";r=\d+;t=\d+ 1\n$/ },
 };
 
 interface Block {
@@ -42,10 +48,13 @@ function blocksOf(language: string): Block[] {
   });
 }
 
-/** A service, somebody to act for, a key that demands assertions, and a folder with the private key of that. */
+/** A service, somebody to act for, a person who has agreed to be checked, a key that demands assertions, and a folder with the private key of that. */
 async function setUp() {
   const world = await createWorld({ env: { RATE_LIMITS: "" } });
   const admin = await world.staff("admin");
+  const person = world.sandbox.createUser("person");
+  const asked = await world.post("/authorize/sessions", { discord_user_id: person.id, purpose: "recruitment" }, { actor: admin });
+  await world.sandbox.as(person).authorize(asked.body.url, { approve: true });
   const pair = createPair();
   const input = { name: "site", scopes: ["*"], delegation: "signed" as const, public_key: pair.jwk };
   const { key } = requireDone(await world.app.keys.create(systemCall("cli", uuid7()), input));
@@ -54,7 +63,10 @@ async function setUp() {
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   await writeFile(join(folder, "site.pem"), pair.privateKey.export({ type: "pkcs8", format: "pem" }));
   const env = { PATH: process.env["PATH"], PROVOST: world.url, KEY: world.key, ME: admin.id, SIGNED_KEY: key };
-  return { env, folder };
+  /** The reader puts their own values in. */
+  const withOwnValues = (code: string): string =>
+    code.replaceAll(/^(PROVOST|KEY|ME)=.*\n/gm, "").replaceAll("80351110224678913", person.id);
+  return { env, folder, withOwnValues };
 }
 
 /** What each block printed, by its section. */
@@ -67,15 +79,16 @@ const sections = (text: string): Record<string, string> =>
   );
 
 function expectAll(language: "sh" | "ts", printed: Record<string, string>): void {
-  expect(blocksOf(language).map(({ section }) => section)).toEqual(Object.keys(wanted));
-  for (const [section, texts] of Object.entries(wanted)) expect.soft(printed[section], section).toMatch(texts[language]);
+  const told = Object.entries(wanted).flatMap(([section, { [language]: text }]) => (text === undefined ? [] : [{ section, text }]));
+  expect(blocksOf(language).map(({ section }) => section)).toEqual(told.map(({ section }) => section));
+  for (const { section, text } of told) expect.soft(printed[section], section).toMatch(text);
 }
 
 test("every line for the shell on the page for authors of clients does what the page says", async () => {
-  const { env, folder } = await setUp();
+  const { env, folder, withOwnValues } = await setUp();
   const script = blocksOf("sh").map(({ section, code }) => {
-    // The reader puts their own values in; a stream goes on until somebody ends it.
-    const own = code.replaceAll(/^(PROVOST|KEY|ME)=.*\n/gm, "").replace("curl -sN ", "curl -sN -m 2 ");
+    // A stream goes on until somebody ends it.
+    const own = withOwnValues(code).replace("curl -sN ", "curl -sN -m 2 ");
     return `echo; echo "<section>${section}"\n${own}`;
   });
   const { stdout } = await run("bash", ["-c", script.join("\n")], { env, cwd: folder }).catch(
@@ -85,7 +98,7 @@ test("every line for the shell on the page for authors of clients does what the 
 });
 
 test("every block of the typed client on that page compiles, and does what the page says", async () => {
-  const { env, folder } = await setUp();
+  const { env, folder, withOwnValues } = await setUp();
   const blocks = blocksOf("ts");
   const imports = blocks.flatMap(({ code }) => code.match(/^import .*$/gm) ?? []);
   const [first, ...others] = blocks.map(({ section, code }) => ({ section, code: code.replaceAll(/^import .*\n/gm, "") }));
@@ -93,7 +106,7 @@ test("every block of the typed client on that page compiles, and does what the p
   // What the first block makes is used by the others; each of them has names of its own.
   const scoped = others.map(({ section, code }) => `${told(section)}{\n${code}}\n`);
   const program = `${imports.join("\n")}\n${told(first?.section)}${first?.code ?? ""}${scoped.join("")}`;
-  await writeFile(join(folder, "program.ts"), program);
+  await writeFile(join(folder, "program.ts"), withOwnValues(program));
   await writeFile(join(folder, "tsconfig.json"), JSON.stringify({ extends: "../../tsconfig.json", include: [], files: ["program.ts"] }));
   const checked = await run(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "-p", folder, "--pretty", "false"]).catch(
     (error: unknown) => error as { stdout: string },
