@@ -21,6 +21,19 @@ function isPossible() {
   }
 }
 
+/**
+ * Some bodies may come in a loose form, too, with fields of the client's own, which is documented first: as a type it would let anything pass.
+ * @param {{ paths: Record<string, Record<string, { requestBody?: { content: Record<string, { schema: { anyOf?: object[] } }> } }>> }} document
+ */
+function keepExactBodies(document) {
+  for (const operation of Object.values(document.paths).flatMap((methods) => Object.values(methods)))
+    for (const content of Object.values(operation.requestBody?.content ?? {})) {
+      const exact = content.schema.anyOf?.at(-1);
+      if (exact !== undefined) content.schema = exact;
+    }
+  return document;
+}
+
 /** @param {string} document */
 async function typesOf(document) {
   // TypeScript 7 has no interface for programs that write code, so the library gets version 5.
@@ -30,7 +43,7 @@ async function typesOf(document) {
   );
   const { default: generate, astToString } = await import("openapi-typescript");
   // What has a default may be left out; answers have it all the same, as their schemas require it.
-  return astToString(await generate(document, { defaultNonNullable: false }));
+  return astToString(await generate(keepExactBodies(JSON.parse(document)), { defaultNonNullable: false }));
 }
 
 if (isPossible()) {

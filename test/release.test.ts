@@ -56,6 +56,18 @@ test("the release archive is the program and its one package, in the versions of
   expect(Object.keys(packages)).toEqual(expect.arrayContaining(["node_modules/bindings", "node_modules/tar-fs"]));
 });
 
+test("the archive has the client for programs, with its types and without a package", async () => {
+  const { tree } = await release();
+  const { exports } = JSON.parse(await readFile(join(tree, "package.json"), "utf8")) as { exports: Record<string, Record<string, string>> };
+  const { types = "", default: module = "" } = exports["./client"] ?? {};
+  expect(await readFile(join(tree, types), "utf8")).toContain("export declare function createProvostClient");
+  const script =
+    'import { createProvostClient } from "provost/client"; console.log(typeof createProvostClient({ baseUrl: "http://127.0.0.1", key: "" }).GET);';
+  await writeFile(join(tree, "program.mjs"), script);
+  expect((await run(process.execPath, [join(tree, "program.mjs")])).stdout).toBe("function\n");
+  expect(await readFile(join(tree, module), "utf8")).not.toMatch(/^import /m);
+});
+
 test.runIf(tier === "long")("npm installs it into an empty folder, with the addon for this machine, in less than 150 MB", async () => {
   const { archive } = await release();
   const empty = await mkdtemp(join(tmpdir(), "provost-installed-"));

@@ -4,7 +4,7 @@ import type { components, paths } from "../generated/api.ts";
 import { signAssertion, type PrivateKey } from "./assertion.ts";
 import { followEvents, usualPace, type EventGap, type FollowOptions, type ServiceEvent } from "./events.ts";
 import { ProvostError } from "./problem.ts";
-import { createSend, type Retries, type Sign } from "./send.ts";
+import { createSend, type Fetch, type Retries, type Sign } from "./send.ts";
 
 export { signAssertion, type Asked, type AssertionOptions, type PrivateKey } from "./assertion.ts";
 export type { EventGap, FollowOptions, ServiceEvent } from "./events.ts";
@@ -27,6 +27,8 @@ export interface ClientOptions {
   privateKey?: PrivateKey;
   /** How often a call is repeated, and how long it waits for that; five times and a minute unless told. */
   retries?: Partial<Retries>;
+  /** Sends each request in place of the global `fetch`, such as by a proxy. */
+  fetch?: Fetch;
 }
 
 /** What a call was answered; a refusal is thrown. */
@@ -68,7 +70,10 @@ export interface ProvostClient {
 
 /** @returns a client for one service and one key; it repeats what may be repeated, and throws {@link ProvostError} for every refusal */
 export function createProvostClient(options: ClientOptions): ProvostClient {
-  const send = createSend({ sign: createSign(options), retries: { attempts: 5, maxWaitSeconds: 60, ...options.retries } });
+  // Looked up at each request, as programs may replace it.
+  const given: Fetch = options.fetch ?? ((url, init) => fetch(url, init));
+  const retries = { attempts: 5, maxWaitSeconds: 60, ...options.retries };
+  const send = createSend({ sign: createSign(options, given), retries, fetch: given });
   const calls = createClient<paths>({
     baseUrl: options.baseUrl,
     fetch: async (request) => {
@@ -116,7 +121,7 @@ export function createProvostClient(options: ClientOptions): ProvostClient {
 }
 
 /** Who asks: the key, and the acting user by name or by an assertion of its own for each request. */
-function createSign({ baseUrl, key, actingUser, privateKey }: ClientOptions): Sign {
+function createSign({ baseUrl, key, actingUser, privateKey }: ClientOptions, fetch: Fetch): Sign {
   const authorization = `Bearer ${key}`;
   if (actingUser === undefined) return () => Promise.resolve({ authorization });
   if (privateKey === undefined) return () => Promise.resolve({ authorization, "x-acting-user": actingUser });
@@ -124,14 +129,14 @@ function createSign({ baseUrl, key, actingUser, privateKey }: ClientOptions): Si
   // Behind a prefix of a proxy the service sees its own paths alone.
   const prefix = new URL(baseUrl).pathname.replace(/\/$/, "");
   return async ({ method, url, body }) => {
-    audience ??= await installationOf(baseUrl);
+    audience ??= await installationOf(baseUrl, fetch);
     const asked = { method, path: url.pathname.slice(prefix.length), query: url.search.slice(1), ...(body !== undefined && { body }) };
     return { authorization, "x-acting-assertion": await signAssertion({ key, privateKey, actingUser, audience }, asked) };
   };
 }
 
-async function installationOf(baseUrl: string): Promise<string> {
-  const response = await fetch(`${baseUrl.replace(/\/$/, "")}/health`);
+async function installationOf(baseUrl: string, fetch: Fetch): Promise<string> {
+  const response = await fetch(new URL(`${baseUrl.replace(/\/$/, "")}/health`), {});
   const text = await response.text();
   const health = JSON.parse(text) as Schema<"Health">;
   return health.service.instance_id;

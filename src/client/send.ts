@@ -8,6 +8,9 @@ export interface Retries {
   maxWaitSeconds: number;
 }
 
+/** What sends a single request: the global `fetch`, or what stands in for it. */
+export type Fetch = (url: URL, init: RequestInit) => Promise<Response>;
+
 /** Headers that say for whom a request is made, made anew for each time it is sent. */
 export type Sign = (asked: { method: string; url: URL; body: Uint8Array<ArrayBuffer> | undefined }) => Promise<Record<string, string>>;
 
@@ -18,9 +21,18 @@ const firstWait = 0.25;
 /**
  * Sends requests so that one that is repeated has one effect: a write has one idempotency key for all of its attempts. It is repeated when the
  * connection was lost, and when the answer says after which time the same request may succeed.
- * @returns for `fetch`, which it calls
+ * @param options.fetch sends each of them
+ * @returns for openapi-fetch
  */
-export function createSend({ sign, retries }: { sign: Sign; retries: Retries }): (request: Request) => Promise<Response> {
+export function createSend({
+  sign,
+  retries,
+  fetch,
+}: {
+  sign: Sign;
+  retries: Retries;
+  fetch: Fetch;
+}): (request: Request) => Promise<Response> {
   return async (request) => {
     const { method, signal } = request;
     const body = request.body === null ? undefined : new Uint8Array(await request.arrayBuffer());
@@ -30,7 +42,7 @@ export function createSend({ sign, retries }: { sign: Sign; retries: Retries }):
     let waited = 0;
     for (let attempt = 1; ; attempt++) {
       for (const [name, value] of Object.entries(await sign({ method, url, body }))) headers.set(name, value);
-      const outcome = await attemptOf(url, { method, headers, signal, ...(body !== undefined && { body }) });
+      const outcome = await attemptOf(fetch, url, { method, headers, signal, ...(body !== undefined && { body }) });
       const wait = "lost" in outcome ? firstWait * 2 ** (attempt - 1) : waitAfter(outcome.response);
       if (wait === undefined || attempt >= retries.attempts || waited + wait > retries.maxWaitSeconds) {
         if ("lost" in outcome) throw outcome.lost;
@@ -43,7 +55,7 @@ export function createSend({ sign, retries }: { sign: Sign; retries: Retries }):
   };
 }
 
-async function attemptOf(url: URL, init: RequestInit): Promise<{ response: Response } | { lost: unknown }> {
+async function attemptOf(fetch: Fetch, url: URL, init: RequestInit): Promise<{ response: Response } | { lost: unknown }> {
   try {
     const response = await fetch(url, init);
     if (response.headers.get("content-type")?.startsWith("text/event-stream") === true) return { response };

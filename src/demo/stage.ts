@@ -4,49 +4,24 @@ import { join } from "node:path";
 import { randomBytes } from "node:crypto";
 import { GatewayIntentBits } from "discord.js";
 import { createApp } from "../app.ts";
+import { createProvostClient, ProvostError, type ClientOptions, type ProvostClient } from "../client/index.ts";
 import { readConfig } from "../config/config.ts";
 import { systemCall } from "../kernel/call.ts";
 import { uuid7 } from "../kernel/ids.ts";
 import { createSandbox, type Sandbox } from "../sandbox/index.ts";
-
-/** What an answer looked like; the body is typed by the feature's own view. */
-export interface Answer<Body> {
-  status: number;
-  body: Body;
-}
-
-/** A single record or answer on the wire. */
-export interface Single<View> {
-  data: View;
-}
-
-/** A page of a list on the wire. */
-export interface List<View> {
-  data: View[];
-}
-
-/** A problem document. */
-export interface Problem {
-  code: string;
-  errors: { pointer: string }[];
-}
-
-interface AskOptions {
-  /** The Discord user the key acts for. */
-  actor?: string;
-  body?: unknown;
-  /** The status that must come; another one fails the demo. */
-  expect?: number;
-}
 
 /** The sandbox, the service and a key, with a transcript of everything asked. */
 export interface Stage {
   sandbox: Sandbox;
   key: string;
   url: string;
-  ask<Body = unknown>(method: string, path: string, options?: AskOptions): Promise<Answer<Body>>;
-  /** Ask without a line in the transcript. */
-  peek<Body>(path: string): Promise<Body>;
+  client: ProvostClient;
+  /** The client in the name of a person. */
+  as(person: { id: string }): ProvostClient;
+  /** A client that leaves no line in the transcript. */
+  quiet: ProvostClient;
+  /** Fail the demo unless a call is refused with this status. @returns the refusal */
+  refused(status: number, call: Promise<unknown>): Promise<ProvostError>;
   /** Print a finding and fail the demo when it is not true. */
   check(finding: string, isTrue: boolean): void;
   say(line: string): void;
@@ -82,12 +57,17 @@ export async function createStage(say: (line: string) => void, members: number, 
     const url = app.address();
     sandbox.allowRedirect(`${url}/authorize/callback`);
     const { key } = await app.keys.bootstrap(systemCall("cli", uuid7()), { name: "demo" });
+    // What is refused is a part of the play, also where it would pass after a while.
+    const options = { baseUrl: url, key, retries: { attempts: 1 } };
+    const client = createProvostClient({ ...options, fetch: createTranscript(say) });
     return {
       sandbox,
       key,
       url,
-      ask: createAsk(url, key, say),
-      peek: async <Body>(path: string) => (await (await fetch(url + path, { headers: { authorization: `Bearer ${key}` } })).json()) as Body,
+      client,
+      as: ({ id }) => client.as(id),
+      quiet: createProvostClient(options),
+      refused,
       say,
       check: (finding, isTrue) => check(say, finding, isTrue),
       until,
@@ -116,26 +96,30 @@ function demoConfig(sandbox: Sandbox, folder: string) {
   return reading;
 }
 
-function createAsk(url: string, key: string, say: (line: string) => void): Stage["ask"] {
-  return async <Body>(method: string, path: string, { actor, body, expect = 200 }: AskOptions = {}): Promise<Answer<Body>> => {
+/** A line for what is asked, and one for what is answered. */
+function createTranscript(say: (line: string) => void): NonNullable<ClientOptions["fetch"]> {
+  return async (url, init) => {
     const started = performance.now();
-    const response = await fetch(url + path, {
-      method,
-      headers: {
-        authorization: `Bearer ${key}`,
-        ...(actor !== undefined && { "x-acting-user": actor }),
-        ...(body !== undefined && { "content-type": "application/json" }),
-      },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    });
+    const response = await fetch(url, init);
     const text = await response.text();
     const took = (performance.now() - started).toFixed(1);
-    say(`   > ${method} ${path}${body === undefined ? "" : ` ${short(JSON.stringify(body))}`}`);
+    const { body } = init;
+    say(
+      `   > ${init.method ?? "GET"} ${url.pathname}${url.search}${body instanceof Uint8Array ? ` ${short(new TextDecoder().decode(body))}` : ""}`,
+    );
     say(`   < ${response.status.toString()} in ${took} ms  ${short(text)}`);
-    if (response.status !== expect)
-      throw new Error(`${method} ${path} answered ${response.status.toString()} instead of ${expect.toString()}: ${text}`);
-    return { status: response.status, body: JSON.parse(text) as Body };
+    if (response.status === 202) throw new Error(`${url.pathname} waits for a confirmation, as nothing in the demo should: ${text}`);
+    return new Response(text, response);
   };
+}
+
+async function refused(status: number, call: Promise<unknown>): Promise<ProvostError> {
+  const refusal = await call.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  if (refusal instanceof ProvostError && refusal.status === status) return refusal;
+  throw new Error(`a call should have been refused with ${status.toString()}`, { cause: refusal });
 }
 
 function check(say: (line: string) => void, finding: string, isTrue: boolean): void {

@@ -1,19 +1,7 @@
-import type { WorkflowView } from "../features/workflows/requests/workflows.schema.ts";
 import type { User } from "../sandbox/index.ts";
-import type { Problem, Single, Stage } from "./stage.ts";
+import type { Stage } from "./stage.ts";
 
-/** The answers the contract shows flat. */
-interface Created {
-  reference: string;
-  status: string;
-}
-interface Decided {
-  status: string;
-  final: boolean;
-  approvals: { have: number; required: number };
-}
-
-export async function blacklistServer({ ask, check, sandbox }: Stage): Promise<void> {
+export async function blacklistServer({ as, check, refused, sandbox }: Stage): Promise<void> {
   const { guilds, users } = sandbox.seeded;
   const body = {
     server_id: guilds.quarry.id,
@@ -22,19 +10,22 @@ export async function blacklistServer({ ask, check, sandbox }: Stage): Promise<v
     severity: "high",
     member_policy: "flag",
     reason: "Organised three raids on us this month.",
-  };
-  const made = (await ask<Created>("POST", "/workflows/blacklist-server", { actor: users.mona.id, body, expect: 201 })).body;
+  } as const;
+  const { data: made } = await as(users.mona).POST("/workflows/blacklist-server", { body });
   check(`reference ${made.reference}, status ${made.status}`, made.reference === "BLS-REQ-000001" && made.status === "pending");
-  const path = `/workflows/blacklist-server/${made.reference}/decision`;
-  const refused = (await ask<Problem>("POST", path, { actor: users.mona.id, body: { decision: "approve" }, expect: 403 })).body;
-  check(`the requester cannot decide (${refused.code})`, refused.code === "permission_denied");
-  const first = (await ask<Decided>("POST", path, { actor: users.adam.id, body: { decision: "approve" } })).body;
+  const decide = (person: User) =>
+    as(person).POST("/workflows/{type}/{website_id}/decision", {
+      params: { path: { type: "blacklist-server", website_id: made.reference } },
+      body: { decision: "approve" },
+    });
+  const { code } = await refused(403, decide(users.mona));
+  check(`the requester cannot decide (${code})`, code === "permission_denied");
+  const { data: first } = await decide(users.adam);
   check("one of two approvals", !first.final && first.approvals.have === 1);
-  const second = (await ask<Decided>("POST", path, { actor: users.olivia.id, body: { decision: "approved" } })).body;
+  const { data: second } = await decide(users.olivia);
   check("approved by the second", second.final && second.status === "approved");
-  const asked = { actor: users.mona.id, body: { server_ids: [guilds.quarry.id] } };
-  const found = (await ask<Single<{ servers: { listed: boolean }[] }>>("POST", "/blacklist/check", asked)).body.data;
-  check("the server is listed", found.servers[0]?.listed === true);
+  const found = await as(users.mona).POST("/blacklist/check", { body: { server_ids: [guilds.quarry.id] } });
+  check("the server is listed", found.data.data.servers[0]?.listed === true);
 }
 
 export async function slashCommands(stage: Stage): Promise<void> {
@@ -46,43 +37,46 @@ export async function slashCommands(stage: Stage): Promise<void> {
 }
 
 export async function secondDoor(stage: Stage): Promise<void> {
-  const { ask, check, sandbox } = stage;
+  const { as, check, sandbox } = stage;
   const { users } = sandbox.seeded;
-  const body = { user_id: users.rogue.id, category: "raid", severity: "high", reason: "Led the raids from Quarry." };
-  const { reference } = (await ask<Created>("POST", "/workflows/blacklist-user", { actor: users.mona.id, body, expect: 201 })).body;
-  const first = await command(stage, users.adam, "review approve", { reference });
+  const body = { user_id: users.rogue.id, category: "raid", severity: "high", reason: "Led the raids from Quarry." } as const;
+  const { data: made } = await as(users.mona).POST("/workflows/blacklist-user", { body });
+  const first = await command(stage, users.adam, "review approve", { reference: made.reference });
   check("adam's vote is the first of two", first.includes("1 of 2"));
-  const second = await command(stage, users.olivia, "review approve", { reference });
+  const second = await command(stage, users.olivia, "review approve", { reference: made.reference });
   check("approved in Discord", second.includes("approved"));
-  const read = (await ask<Single<WorkflowView>>("GET", `/workflows/blacklist-user/${reference}`, { actor: users.adam.id })).body.data;
-  check("REST tells the same", read.status === "approved" && read.decision?.by === users.olivia.id);
+  const path = { type: "blacklist-user", id: made.reference };
+  const { status, decision } = (await as(users.adam).GET("/workflows/{type}/{id}", { params: { path } })).data.data;
+  check("REST tells the same", status === "approved" && decision?.by === users.olivia.id);
 }
 
-export async function everyKind({ ask, check, sandbox }: Stage): Promise<void> {
+export async function everyKind({ as, check, sandbox }: Stage): Promise<void> {
   const { guilds, users, residents } = sandbox.seeded;
-  const [one, two] = residents.map(({ id }) => id);
-  const bodies = {
-    investigation: { subject: { kind: "user", id: one }, allegation: "Repeated pings after being asked to stop." },
-    recruitment: { user_id: two, position: "moderator" },
-    "server-merge": {
-      source_server_id: guilds.lighthouse.id,
-      target_server_id: guilds.harbour.id,
-      effective_at: "2030-01-01T00:00:00.000Z",
-    },
-    "alt-request": { user_ids: [one, two], confidence: "suspected", basis: [{ type: "behaviour", note: "Same phrases, same hours." }] },
-    punishment: { user_id: one, action: "warning", reason: "Pings after being asked to stop." },
-    poach: {
-      kind: "report",
-      offending_server_id: guilds.quarry.id,
-      victim_server_id: guilds.harbour.id,
-      occurred_at: "2026-01-01T00:00:00.000Z",
-      reason: "Offered roles to our moderators.",
-    },
-  };
-  for (const [kind, body] of Object.entries(bodies)) {
-    const { reference, status } = (await ask<Created>("POST", `/workflows/${kind}`, { actor: users.mona.id, body, expect: 201 })).body;
-    check(reference, /^[A-Z]{3}-REQ-000001$/.test(reference) && status === "pending");
-  }
+  const [one = "", two = ""] = residents.map(({ id }) => id);
+  const { POST } = as(users.mona);
+  const filed = [
+    await POST("/workflows/investigation", {
+      body: { subject: { kind: "user", id: one }, allegation: "Repeated pings after being asked to stop." },
+    }),
+    await POST("/workflows/recruitment", { body: { user_id: two, position: "moderator" } }),
+    await POST("/workflows/server-merge", {
+      body: { source_server_id: guilds.lighthouse.id, target_server_id: guilds.harbour.id, effective_at: "2030-01-01T00:00:00.000Z" },
+    }),
+    await POST("/workflows/alt-request", {
+      body: { user_ids: [one, two], confidence: "suspected", basis: [{ type: "behaviour", note: "Same phrases, same hours." }] },
+    }),
+    await POST("/workflows/punishment", { body: { user_id: one, action: "warning", reason: "Pings after being asked to stop." } }),
+    await POST("/workflows/poach", {
+      body: {
+        kind: "report",
+        offending_server_id: guilds.quarry.id,
+        victim_server_id: guilds.harbour.id,
+        occurred_at: "2026-01-01T00:00:00.000Z",
+        reason: "Offered roles to our moderators.",
+      },
+    }),
+  ];
+  for (const { data } of filed) check(data.reference, /^[A-Z]{3}-REQ-000001$/.test(data.reference) && data.status === "pending");
 }
 
 /** Run a slash command as a person of the first guild, and say yes where it asks; answers the text of the reply. */

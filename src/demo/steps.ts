@@ -1,12 +1,5 @@
 import { blacklistServer, everyKind, secondDoor, slashCommands } from "./steps-requests.ts";
-import type { Stage, List, Problem, Single } from "./stage.ts";
-import type { AuditView } from "../features/audit/audit.schema.ts";
-import type { AccessView, StaffEntryView } from "../features/staff/staff.schema.ts";
-import type { AuthorizationView, RefreshView, SessionCreatedView } from "../features/authorization/authorization.schema.ts";
-import type { MatchView, UserServerView } from "../features/intelligence/intelligence.schema.ts";
-import type { HealthView } from "../features/health/health.schema.ts";
-import type { CatalogView } from "../features/permissions/permissions.schema.ts";
-import type { StaffRoleView } from "../features/staff/roles/roles.schema.ts";
+import type { Stage } from "./stage.ts";
 
 interface Step {
   title: string;
@@ -34,57 +27,52 @@ export const steps: readonly Step[] = [
   { title: "The audit trail holds it all, and verifies", play: audit },
 ];
 
-export async function refusals({ ask, check, sandbox }: Stage): Promise<void> {
+export async function refusals({ client, as, refused, check, sandbox }: Stage): Promise<void> {
   const { mona } = sandbox.seeded.users;
-  const count = async (): Promise<number> => (await ask<List<unknown>>("GET", "/workflows?limit=200", { actor: mona.id })).body.data.length;
+  const count = async (): Promise<number> => (await as(mona).GET("/workflows", { params: { query: { limit: 200 } } })).data.data.length;
   const before = await count();
-  const bad = await ask<Problem>("POST", "/workflows/blacklist-user", {
-    actor: mona.id,
-    body: { user_id: 42, category: "nonsense" },
-    expect: 422,
-  });
-  const pointers = bad.body.errors.map(({ pointer }) => pointer);
+  const wrong = { user_id: 42, category: "nonsense" } as never;
+  const { errors } = await refused(422, as(mona).POST("/workflows/blacklist-user", { body: wrong }));
+  const pointers = errors.map(({ pointer }) => pointer);
   check(`pointers: ${pointers.join(" ")}`, pointers.includes("/user_id") && pointers.includes("/category"));
-  const climb = { name: "Mine", rank: 99, level: "admin", discord: [] };
-  await ask("PUT", "/staffroles/moderator", { actor: mona.id, body: climb, expect: 403 });
-  const nobody = { subject: { kind: "user", id: mona.id }, allegation: "No acting user here." };
-  await ask("POST", "/workflows/investigation", { body: nobody, expect: 403 });
+  const climb = { name: "Mine", rank: 99, level: "admin" as const, discord: [] };
+  await refused(403, as(mona).PUT("/staffroles/{key}", { params: { path: { key: "moderator" } }, body: climb }));
+  const nobody = { subject: { kind: "user", id: mona.id }, allegation: "No acting user here." } as const;
+  await refused(403, client.POST("/workflows/investigation", { body: nobody }));
   check("nothing was written", (await count()) === before);
 }
 
-export async function removeRole({ ask, peek, check, until, sandbox }: Stage): Promise<void> {
+export async function removeRole({ client, as, quiet, refused, check, until, sandbox }: Stage): Promise<void> {
   const { guilds, users, roles } = sandbox.seeded;
-  const path = `/staff/${users.mona.id}/access`;
-  await ask("GET", path);
+  const params = { path: { discord_user_id: users.mona.id } };
+  await client.GET("/staff/{discord_user_id}/access", { params });
   guilds.harbour.setRoles(users.mona, []);
-  const isAllowed = async (): Promise<boolean> => (await peek<Single<AccessView>>(path)).data.allowed;
+  const isAllowed = async (): Promise<boolean> => (await quiet.GET("/staff/{discord_user_id}/access", { params })).data.data.allowed;
   const took = await until(async () => !(await isAllowed()), 1000, "the end of access");
-  await ask("GET", path);
+  await client.GET("/staff/{discord_user_id}/access", { params });
   check(`access ended ${took.toFixed(0)} ms after the role was removed in Discord`, took < 1000);
-  const refused = (await ask<Problem>("GET", "/blacklist", { actor: users.mona.id, expect: 403 })).body;
-  check(`and her calls are refused (${refused.code})`, refused.code === "acting_user_not_staff");
+  const { code } = await refused(403, as(users.mona).GET("/blacklist"));
+  check(`and her calls are refused (${code})`, code === "acting_user_not_staff");
   guilds.harbour.setRoles(users.mona, [roles.moderator]);
   await until(isAllowed, 1000, "access with the role that is back");
-  await ask("GET", "/blacklist", { actor: users.mona.id });
+  await as(users.mona).GET("/blacklist");
   check("with the role she has access again", await isAllowed());
 }
 
-export async function audit({ ask, check, say, sandbox }: Stage): Promise<void> {
-  const actor = sandbox.seeded.users.olivia.id;
-  const entries = (await ask<List<AuditView>>("GET", "/audit?limit=200", { actor })).body.data;
+export async function audit({ as, check, say, sandbox }: Stage): Promise<void> {
+  const olivia = as(sandbox.seeded.users.olivia);
+  const entries = (await olivia.GET("/audit", { params: { query: { limit: 200 } } })).data.data;
   say(`   ${[...new Set(entries.map(({ action }) => action))].toSorted((a, b) => a.localeCompare(b)).join(", ")}`);
   const hasBoth = (["rest", "slash"] as const).every((door) => entries.some(({ via }) => via === door));
   check("decisions from both doors are in it", hasBoth);
-  const verified = (await ask<Single<{ ok: boolean; entries: number }>>("GET", "/audit/verify", { actor })).body.data;
+  const verified = (await olivia.GET("/audit/verify")).data.data;
   check(`the chain of ${verified.entries.toString()} entries is whole`, verified.ok);
 }
 
-export async function authorize({ ask, check, say, sandbox }: Stage): Promise<void> {
+export async function authorize({ client, as, refused, check, say, sandbox }: Stage): Promise<void> {
   const { rogue, mona, helen } = sandbox.seeded.users;
-  await ask("GET", `/users/${rogue.id}/servers`, { expect: 409 });
-  const open = async (): Promise<string> =>
-    (await ask<SessionCreatedView>("POST", "/authorize/sessions", { actor: mona.id, body: { discord_user_id: rogue.id }, expect: 201 }))
-      .body.url;
+  await refused(409, client.GET("/users/{discord_user_id}/servers", of(rogue)));
+  const open = async (): Promise<string> => (await as(mona).POST("/authorize/sessions", { body: { discord_user_id: rogue.id } })).data.url;
   const done = await sandbox.as(rogue).authorize(await open(), { approve: true });
   for (const { method, url, status } of done.hops) say(`   browser: ${method} ${withoutSecrets(url)} -> ${status.toString()}`);
   check("the person ended on our page", done.status === 200 && done.redirectedTo.endsWith("/authorize/result/done"));
@@ -92,45 +80,47 @@ export async function authorize({ ask, check, say, sandbox }: Stage): Promise<vo
   check("another account that finishes a session is refused", wrong.redirectedTo.endsWith("/authorize/result/wrong-account"));
 }
 
-export async function readServers({ ask, check, sandbox }: Stage): Promise<void> {
+export async function readServers({ client, as, check, sandbox }: Stage): Promise<void> {
   const { rogue, mona } = sandbox.seeded.users;
-  const { status } = (await ask<Single<AuthorizationView>>("GET", `/users/${rogue.id}/authorization`)).body.data;
+  const { status } = (await client.GET("/users/{discord_user_id}/authorization", of(rogue))).data.data;
   check("the grant is active", status === "active");
-  const servers = (await ask<List<UserServerView>>("GET", `/users/${rogue.id}/servers`, { actor: mona.id })).body.data;
+  const servers = (await as(mona).GET("/users/{discord_user_id}/servers", of(rogue))).data.data;
   check("three servers are known", servers.length === 3);
 }
 
-export async function readMatches({ ask, check, sandbox }: Stage): Promise<void> {
+export async function readMatches({ as, check, sandbox }: Stage): Promise<void> {
   const { rogue, mona } = sandbox.seeded.users;
-  const [match, ...others] = (await ask<List<MatchView>>("GET", `/users/${rogue.id}/matches`, { actor: mona.id })).body.data;
+  const [match, ...others] = (await as(mona).GET("/users/{discord_user_id}/matches", of(rogue))).data.data;
   check("one match, with the rule that fired", match?.kind === "server_blacklist" && match.why.length > 0 && others.length === 0);
 }
 
-export async function resolveMatch({ ask, check, sandbox }: Stage): Promise<void> {
+export async function resolveMatch({ as, check, sandbox }: Stage): Promise<void> {
   const { rogue, olivia } = sandbox.seeded.users;
-  const path = `/users/${rogue.id}/matches`;
-  const [match] = (await ask<List<MatchView>>("GET", path, { actor: olivia.id })).body.data;
-  const body = { outcome: "acknowledge", reason: "Asked the person to leave." };
-  const { status } = (await ask<Single<MatchView>>("POST", `${path}/${match?.id ?? ""}/resolution`, { actor: olivia.id, body })).body.data;
-  check("a person's word about it is kept", status === "acknowledged");
+  const [match] = (await as(olivia).GET("/users/{discord_user_id}/matches", of(rogue))).data.data;
+  const resolved = await as(olivia).POST("/users/{discord_user_id}/matches/{match_id}/resolution", {
+    params: { path: { discord_user_id: rogue.id, match_id: match?.id ?? "" } },
+    body: { outcome: "acknowledge", reason: "Asked the person to leave." },
+  });
+  check("a person's word about it is kept", resolved.data.data.status === "acknowledged");
 }
 
 /** Last of all: what was read is gone at once. */
-export async function takeBack({ ask, check, sandbox }: Stage): Promise<void> {
+export async function takeBack({ client, as, refused, check, sandbox }: Stage): Promise<void> {
   const { rogue } = sandbox.seeded.users;
-  const { status } = (await ask<Single<AuthorizationView>>("DELETE", `/users/${rogue.id}/authorization`, { actor: rogue.id })).body.data;
+  const { status } = (await as(rogue).DELETE("/users/{discord_user_id}/authorization", of(rogue))).data.data;
   check("the grant is over", status === "revoked");
-  await ask("GET", `/users/${rogue.id}/servers`, { expect: 409 });
+  await refused(409, client.GET("/users/{discord_user_id}/servers", of(rogue)));
 }
 
-export async function refresh({ ask, check, sandbox }: Stage): Promise<void> {
+export async function refresh({ as, refused, check, sandbox }: Stage): Promise<void> {
   const { rogue, mona, olivia } = sandbox.seeded.users;
-  const path = `/users/${rogue.id}/refresh`;
-  const done = (await ask<Single<RefreshView>>("POST", path, { actor: olivia.id, body: { force: true } })).body.data;
-  check("three servers still", done.servers.total === 3);
-  const again = (await ask<Problem>("POST", path, { actor: mona.id, expect: 429 })).body;
-  check(`a second one has to wait (${again.code})`, again.code === "refresh_cooldown");
+  const done = await as(olivia).POST("/users/{discord_user_id}/refresh", { ...of(rogue), body: { force: true } });
+  check("three servers still", done.data.data.servers.total === 3);
+  const { code } = await refused(429, as(mona).POST("/users/{discord_user_id}/refresh", of(rogue)));
+  check(`a second one has to wait (${code})`, code === "refresh_cooldown");
 }
+
+const of = ({ id }: { id: string }) => ({ params: { path: { discord_user_id: id } } });
 
 function withoutSecrets(url: string): string {
   return url.replace(/\?.*/, "?…").replace(/(authorize\/)[\w-]{30,}/, "$1…");
@@ -144,41 +134,41 @@ const ladder = [
   { key: "viewer", name: "Viewer", rank: 10, level: "viewer", role: "viewer" },
 ] as const;
 
-export async function isUp({ ask, peek, check, until }: Stage): Promise<void> {
-  const isLive = async (): Promise<boolean> => (await peek<HealthView>("/health")).checks.guild_state.status === "pass";
+export async function isUp({ client, quiet, check, until }: Stage): Promise<void> {
+  const isLive = async (): Promise<boolean> => (await quiet.GET("/health")).data.checks.guild_state.status === "pass";
   const took = await until(isLive, 10_000, "the guild state");
-  const { body } = await ask<HealthView>("GET", "/health");
-  check(`live ${took.toFixed(0)} ms after the server, status ${body.status}`, body.status === "ok");
-  const optional = body.routes.filter(({ path }) => path.startsWith("/callsigns") || path.startsWith("/roster"));
+  const { data } = await client.GET("/health");
+  check(`live ${took.toFixed(0)} ms after the server, status ${data.status}`, data.status === "ok");
+  const optional = data.routes.filter(({ path }) => path.startsWith("/callsigns") || path.startsWith("/roster"));
   const isMarked = optional.length > 0 && optional.every(({ supported }) => supported);
-  check(`${body.routes.length.toString()} routes are listed, callsigns and roster as supported`, isMarked);
+  check(`${data.routes.length.toString()} routes are listed, callsigns and roster as supported`, isMarked);
 }
 
-export async function setUpStaffRoles({ ask, check, sandbox }: Stage): Promise<void> {
+export async function setUpStaffRoles({ client, as, check, sandbox }: Stage): Promise<void> {
   const { guilds, roles, users } = sandbox.seeded;
   for (const { role, key, ...body } of ladder) {
     const discord = [{ guild_id: guilds.harbour.id, role_id: roles[role].id }];
-    await ask("PUT", `/staffroles/${key}`, { actor: users.olivia.id, body: { ...body, discord } });
+    await as(users.olivia).PUT("/staffroles/{key}", { params: { path: { key } }, body: { ...body, discord } });
   }
-  const { data } = (await ask<List<StaffRoleView>>("GET", "/staffroles")).body;
+  const { data } = (await client.GET("/staffroles")).data;
   const isWhole = data.every(({ discord }) => discord.every(({ missing }) => !missing));
   check("five staff roles, none with a missing Discord role", data.length === ladder.length && isWhole);
 }
 
-export async function mapPermissions({ ask, check, sandbox }: Stage): Promise<void> {
-  const actor = sandbox.seeded.users.olivia.id;
-  await ask("PUT", "/permissions/roles/viewer", { actor, body: { allow: ["blacklist.read"], deny: [] } });
-  const { data } = (await ask<List<CatalogView>>("GET", "/permissions/catalog?limit=200")).body;
+export async function mapPermissions({ client, as, check, sandbox }: Stage): Promise<void> {
+  const body = { allow: ["blacklist.read"], deny: [] };
+  await as(sandbox.seeded.users.olivia).PUT("/permissions/roles/{role_key}", { params: { path: { role_key: "viewer" } }, body });
+  const { data } = (await client.GET("/permissions/catalog", { params: { query: { limit: 200 } } })).data;
   check(`${data.length.toString()} permissions in the catalog`, data.length > 80);
 }
 
-export async function readStaff({ ask, check, sandbox }: Stage): Promise<void> {
+export async function readStaff({ client, check, sandbox }: Stage): Promise<void> {
   const { mona, rogue } = sandbox.seeded.users;
-  const access = (await ask<Single<AccessView>>("GET", `/staff/${mona.id}/access`)).body.data;
+  const access = (await client.GET("/staff/{discord_user_id}/access", of(mona))).data.data;
   check("mona is a moderator by her Discord role", access.level === "moderator" && access.reasons[0]?.code === "role_mapping");
-  await ask("GET", `/staff/${mona.id}/profile`);
-  const staff = (await ask<List<StaffEntryView>>("GET", "/staff")).body.data;
+  await client.GET("/staff/{discord_user_id}/profile", of(mona));
+  const staff = (await client.GET("/staff")).data.data;
   check("five people are staff", staff.length === ladder.length);
-  const stranger = (await ask<Single<AccessView>>("GET", `/staff/${rogue.id}/access`)).body.data;
+  const stranger = (await client.GET("/staff/{discord_user_id}/access", of(rogue))).data.data;
   check("a member without a staff role has no access, and is told why", !stranger.allowed && stranger.reasons[0]?.code === "not_member");
 }

@@ -2,10 +2,8 @@
 import { InteractionType } from "discord-api-types/v10";
 import type { Locator, Page } from "playwright-core";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { createStage, type List, type Single, type Stage } from "../../src/demo/stage.ts";
+import { createStage, type Stage } from "../../src/demo/stage.ts";
 import { isUp, setUpStaffRoles } from "../../src/demo/steps.ts";
-import type { BlacklistView } from "../../src/features/blacklist/blacklist.schema.ts";
-import type { WorkflowView } from "../../src/features/workflows/requests/workflows.schema.ts";
 import type { User } from "../../src/sandbox/index.ts";
 import { lacksChromium, useChromium } from "./chromium.ts";
 
@@ -105,14 +103,10 @@ describe.skipIf(lacksChromium)("a moderator's five usual tasks, by mouse", () =>
       await work();
       counts[name] = interactionsOf(stage) - before;
     }
-    const requestOf = async (reference: string): Promise<WorkflowView> =>
-      (
-        await stage.ask<Single<WorkflowView>>(
-          "GET",
-          `/workflows/${reference.startsWith("PUN") ? "punishment" : "blacklist-user"}/${reference}`,
-          { actor: olivia.id },
-        )
-      ).body.data;
+    const requestOf = async (reference: string) => {
+      const path = { type: reference.startsWith("PUN") ? "punishment" : "blacklist-user", id: reference };
+      return (await stage.as(olivia).GET("/workflows/{type}/{id}", { params: { path } })).data.data;
+    };
     const record = {
       kind: "user",
       subject_id: rogue.id,
@@ -120,9 +114,9 @@ describe.skipIf(lacksChromium)("a moderator's five usual tasks, by mouse", () =>
       severity: "low",
       reason_public: "Led a raid.",
       reason_internal: "Led the raid.",
-    };
-    const listed = (await stage.ask<Single<BlacklistView>>("POST", "/blacklist", { actor: olivia.id, body: record, expect: 201 })).body
-      .data;
+    } as const;
+    const { data: answer } = await stage.as(olivia).POST("/blacklist", { body: record });
+    const listed = "code" in answer ? expect.unreachable() : answer.data;
 
     await openAs(mona);
     await task("check a person", async () => {
@@ -167,8 +161,8 @@ describe.skipIf(lacksChromium)("a moderator's five usual tasks, by mouse", () =>
       await useOn(page, rogue, "Case timeline");
       await answersOf(page).getByText("PUN-REQ-000001").first().waitFor();
     });
-    const timeline = (await stage.ask<List<{ reference: string | null }>>("GET", `/users/${rogue.id}/timeline`, { actor: mona.id })).body
-      .data;
+    const timeline = (await stage.as(mona).GET("/users/{discord_user_id}/timeline", { params: { path: { discord_user_id: rogue.id } } }))
+      .data.data;
     expect(timeline.map(({ reference }) => reference)).toContain("PUN-REQ-000001");
 
     process.stderr.write(`Interactions of a moderator's usual tasks: ${JSON.stringify(counts)}\n`);

@@ -51,6 +51,8 @@ export async function change(id: string): Promise<Schema<"BlacklistRecord">["sev
 const mistakes = {
   "a field that no record has": 'const { data } = await client.GET("/staff"); data.data[0]?.nothing;',
   "a value that is none": 'await client.POST("/blacklist", { body: { kind: "person", subject_id: "1", category: "raid" } });',
+  "a category of people for a server":
+    'await client.POST("/workflows/blacklist-server", { body: { server_id: "1", reason: "r", category: "raid", severity: "low", member_policy: "flag" } });',
   "a filter that the list does not have": 'client.paginate("/blacklist", { params: { query: { sort: "x" } } });',
   "a path that does not exist": 'await client.GET("/blacklists");',
   "a list that is none": 'client.paginate("/health");',

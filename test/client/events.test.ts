@@ -1,4 +1,4 @@
-// @module-tag both
+// @module-tag postgres
 import fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
 import { createProvostClient, ProvostError, type EventGap, type ProvostClient, type ServiceEvent } from "../../src/client/index.ts";
