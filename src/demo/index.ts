@@ -44,8 +44,9 @@ async function play(stage: Stage, stopping: AbortSignal): Promise<void> {
 
 /** What there is to try while the service stays up. */
 function invite({ url, key, sandbox }: Stage): void {
-  const { olivia, mona, rogue } = sandbox.seeded.users;
+  const { olivia, adam, mona, rogue } = sandbox.seeded.users;
   const { harbour, quarry } = sandbox.seeded.guilds;
+  const person = sandbox.seeded.residents.at(-1);
   const json = "-H 'Content-Type: application/json'";
   const auth = `-H 'Authorization: Bearer ${key}'`;
   say(`
@@ -55,6 +56,8 @@ The service is up until you press Ctrl-C.
   OpenAPI        ${url}/openapi.json
   control room   ${sandbox.controlRoom}?guild=${harbour.id}&as=${olivia.id}
   key            ${key}
+For the lines of docs/clients.md: an owner (Olivia), an administrator (Adam), and somebody who is not staff
+  export PROVOST=${url} KEY=${key} ME=${olivia.id} SECOND=${adam.id} PERSON=${person?.id ?? rogue.id}
 Try:
   curl -s ${auth} ${url}/staff
   curl -s ${auth} ${url}/staff/${mona.id}/access

@@ -24,9 +24,13 @@ const wanted: Readonly<Record<string, { sh?: RegExp; ts: RegExp }>> = {
   Lists: { sh: /^\{"success":true,"data":\[\{.*"has_more":(true|false)/, ts: /^([a-z_.{}*-]+\n){80,}$/ },
   "Checking a person": {
     sh: /"url":"http.*\{"success":true,"data":\{.*"status":"active".*\{"success":true,"data":\[\{.*"kind":"user_blacklist"/,
-    ts: /^\/authorize\/.*\nactive\nuser_blacklist \[/,
+    ts: /^http.*\/authorize\/.*\nactive\nuser_blacklist \[/,
   },
-  Requests: { sh: /"reference":"INV-REQ-000001".*"status":"withdrawn"/, ts: /^INV-REQ-000001 pending \[.*withdraw.*\]\nwithdrawn\n$/s },
+  Requests: {
+    sh: /"status":"pending".*"allowed_actions":\[.*"approve".*\{"success":true.*"status":"approved".*"final":true/,
+    ts: /^pending \[[^]*'approve'[^]*\]\napproved true \[ 'CASE-000001'/,
+  },
+  "A copy of the blacklist": { sh: /"record_id".*"resume_cursor":"/, ts: /^1 true\n$/ },
   Errors: { sh: /"code":"validation_failed".*"pointer":"\/subject_id"/, ts: /^record_not_found [\da-f-]{36} \[\]\n$/ },
   Limits: { sh: /^HTTP\/1\.1 200.*^ratelimit: "read";r=\d+/ims, ts: /^"read";r=\d+;t=\d+\n$/ },
   Events: { sh: /^event: blacklist\.created$/m, ts: /^handled up to 0\nblacklist\.created \{/ },
@@ -52,6 +56,7 @@ function blocksOf(language: string): Block[] {
 async function setUp() {
   const world = await createWorld({ env: { RATE_LIMITS: "" } });
   const admin = await world.staff("admin");
+  const second = await world.staff("admin");
   const person = world.sandbox.createUser("person");
   const asked = await world.post("/authorize/sessions", { discord_user_id: person.id, purpose: "recruitment" }, { actor: admin });
   await world.sandbox.as(person).authorize(asked.body.url, { approve: true });
@@ -62,10 +67,17 @@ async function setUp() {
   const folder = await mkdtemp(join(root, "test/.types-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   await writeFile(join(folder, "site.pem"), pair.privateKey.export({ type: "pkcs8", format: "pem" }));
-  const env = { PATH: process.env["PATH"], PROVOST: world.url, KEY: world.key, ME: admin.id, SIGNED_KEY: key };
+  const env = {
+    PATH: process.env["PATH"],
+    PROVOST: world.url,
+    KEY: world.key,
+    ME: admin.id,
+    SECOND: second.id,
+    PERSON: person.id,
+    SIGNED_KEY: key,
+  };
   /** The reader puts their own values in. */
-  const withOwnValues = (code: string): string =>
-    code.replaceAll(/^(PROVOST|KEY|ME)=.*\n/gm, "").replaceAll("80351110224678913", person.id);
+  const withOwnValues = (code: string): string => code.replaceAll(/^export .*\n/gm, "");
   return { env, folder, withOwnValues };
 }
 

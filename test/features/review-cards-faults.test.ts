@@ -1,10 +1,10 @@
 // @module-tag slow
 import { describe, expect, test } from "vitest";
 import type { Sandbox } from "../../src/sandbox/index.ts";
-import { createGround, lacking, posting, shortPauses, timeout, told } from "./review-cards-ground.ts";
+import { createGround, lacking, posting, shortPauses, told } from "./review-cards-ground.ts";
 import { filePunishment } from "./review-ground.ts";
 
-describe.concurrent("cards while Discord fails", { timeout }, () => {
+describe.concurrent("cards while Discord fails", () => {
   test("while Discord answers with errors a card is due, then it comes, once, as the request is by then", async (context) => {
     const { world, author, reviews, cardsIn, decide, shows, until } = await createGround(context);
     const fault = world.sandbox.faults.rest({ route: posting, status: 503, times: Infinity });
@@ -110,7 +110,7 @@ describe.concurrent("cards while Discord fails", { timeout }, () => {
   });
 });
 
-describe.concurrent("what is told of the queue and of late cards", { timeout }, () => {
+describe.concurrent("what is told of the queue and of late cards", () => {
   test("many changes are few edits of the board, and the last state is shown", async (context) => {
     const board = 1000;
     const pauses = { ...shortPauses, cards: { ...shortPauses.cards, board } };

@@ -6,7 +6,6 @@ import type { Pauses } from "../../src/core.ts";
 import { soonBack } from "../support/pauses.ts";
 import { createWorld, type WorldOptions } from "../support/world.ts";
 
-export const timeout = 40_000;
 /** What a test waits for comes soon, but not so often that nothing else has its turn. */
 export const shortPauses = {
   discord: soonBack,

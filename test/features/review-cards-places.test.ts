@@ -4,10 +4,10 @@ import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { staffAtConsole } from "../contract/world.ts";
 import type { Message, User } from "../../src/sandbox/index.ts";
-import { createGround, deleting, lacking, timeout, told } from "./review-cards-ground.ts";
+import { createGround, deleting, lacking, told } from "./review-cards-ground.ts";
 import { auditOf, filePunishment } from "./review-ground.ts";
 
-describe.concurrent("cards and their channels", { timeout }, () => {
+describe.concurrent("cards and their channels", () => {
   test("another channel takes what is open at once; what is decided stays where it was decided", async (context) => {
     const { world, author, admin, reviews, cardsIn, choose, decide, shows, until } = await createGround(context);
     const [open, closed] = [await filePunishment(world, author), await filePunishment(world, author)];

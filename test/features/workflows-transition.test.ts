@@ -414,7 +414,7 @@ describe("from any state, by anybody", () => {
     each((state, { action }, context) => {
       const why = new Map<string, string>();
       const offered = allowedActions(state, context, (refusedAction, { refused }) => why.set(refusedAction, refused));
-      const result = transition(state, { action, isChanged: true, steal: true }, context);
+      const result = transition(state, { action, isChanged: true }, context);
       expect(offered.includes(action)).toBe(result.ok && !result.isReplay);
       expect(why.get(action)).toBe(result.ok ? undefined : result.refused);
     });

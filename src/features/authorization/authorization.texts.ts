@@ -64,7 +64,8 @@ export const authorizationTexts = texts({
     "page ending scope-missing": "Something was left out",
     "page ending-text scope-missing": "Discord did not allow everything that was asked for, so nothing was stored. Ask for a new link.",
     "page ending failed": "That did not work",
-    "page ending-text failed": "Discord's answer could not be used and nothing was stored. Open the link again, or ask for a new one.",
+    "page ending-text failed":
+      "Nothing was stored: Discord's answer could not be used, or the answer was not sent by the page itself. Open the link again, or ask for a new one.",
     "page back-to": "Back to {name}",
     "page to-own": "See, take back or delete what you shared",
   },
@@ -135,7 +136,7 @@ export const authorizationTexts = texts({
       "Discord hat nicht alles erlaubt, worum gebeten wurde, deshalb wurde nichts gespeichert. Bitte um einen neuen Link.",
     "page ending failed": "Das hat nicht geklappt",
     "page ending-text failed":
-      "Mit der Antwort von Discord war nichts anzufangen, und es wurde nichts gespeichert. Öffne den Link noch einmal oder bitte um einen neuen.",
+      "Es wurde nichts gespeichert: Mit der Antwort von Discord war nichts anzufangen, oder deine Antwort kam nicht von der Seite selbst. Öffne den Link noch einmal oder bitte um einen neuen.",
     "page back-to": "Zurück zu {name}",
     "page to-own": "Ansehen, zurücknehmen oder löschen, was du geteilt hast",
   },

@@ -147,8 +147,8 @@ export const workflowsSentences: Sentences = {
   "was approved, and the approval was taken back": "angenommen, und die Zustimmung zurückgenommen",
   "was opened again": "wieder geöffnet",
   "needs your answer": "wartet auf eine Antwort",
-  "Somebody else has claimed it; taking it over is said with steal.":
-    "Jemand anderes hat ihn übernommen; sag mit steal, dass du ihn trotzdem willst.",
+  "Somebody else has claimed it. Say `steal` to take it over, which needs workflows.assign; to decide, no claim is needed.":
+    "Jemand anderes hat ihn übernommen. Mit `steal` übernimmst du ihn trotzdem, wozu workflows.assign gehört; zum Entscheiden muss ihn niemand übernehmen.",
   "The person named cannot decide this request: they are partial, outranked or lack the permission.":
     "Diese Person kann darüber nicht entscheiden: Sie ist beteiligt, steht zu niedrig, oder ihr fehlt das Recht.",
   "It is held; it has to be released first.": "Er ist angehalten und muss erst freigegeben werden.",

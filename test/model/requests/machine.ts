@@ -237,7 +237,7 @@ function reverse(request: Request, by: Person, override: boolean, mayOverride: b
 /** What somebody could do now. */
 export function allowedTo(model: Model, request: Request, by: Person): Action[] {
   return actions.filter(
-    (action) => "next" in judge(model, request, by, { action, steal: true, override: false, revision: "none", isChanged: true }),
+    (action) => "next" in judge(model, request, by, { action, steal: false, override: false, revision: "none", isChanged: true }),
   );
 }
 

@@ -110,7 +110,7 @@ async function locateNext(given: CommandInput, call: Call, verbs: Verbs): Promis
   do {
     const page = (await verbs.run("listWorkflows", call, { query: { ...query, cursor } })) as Page<WorkflowView>;
     // A claim that has run out is taken over.
-    const found = page.data.find(({ allowed_actions: actions, assignment }) => assignment?.live !== true && actions.includes("claim"));
+    const found = page.data.find(({ allowed_actions: actions }) => actions.includes("claim"));
     if (found !== undefined) return { type: found.type, id: found.reference };
     cursor = page.next_cursor ?? undefined;
   } while (cursor !== undefined);

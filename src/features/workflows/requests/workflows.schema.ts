@@ -233,7 +233,9 @@ export const WorkflowView = z
     revision: z.int(),
     created_at: Timestamp,
     updated_at: Timestamp,
-    allowed_actions: z.array(z.enum(actions)).meta({ description: "What the acting user may do now" }),
+    allowed_actions: z
+      .array(z.enum(actions))
+      .meta({ description: "What the acting user may do now; `claim` only where nobody else holds a claim" }),
     why_not: z
       .partialRecord(z.enum(actions), NotAllowed)
       .optional()

@@ -126,10 +126,10 @@ export function transition(state: State, attempt: Attempt, context: Context): Tr
   );
 }
 
-/** What this person could do now; `why` says of the rest why not. */
+/** What this person could do now, without taking a claim away from somebody; `why` says of the rest why not. */
 export function allowedActions(state: State, context: Context, why?: (action: Action, refused: Refused) => void): Action[] {
   return actions.filter((action) => {
-    const result = transition(state, { action, steal: true, isChanged: true }, context);
+    const result = transition(state, { action, isChanged: true }, context);
     if (!result.ok) why?.(action, result);
     return result.ok && !result.isReplay;
   });
@@ -159,7 +159,11 @@ type Rule = (state: State, attempt: Attempt, context: Context) => Transition;
 const rules: Readonly<Record<Action, Rule>> = {
   claim(state, { steal = false }, { actorId, can }) {
     const isOthers = state.assigneeId !== null && state.assigneeId !== actorId && state.isClaimLive;
-    if (isOthers && !steal) return refuse("invalid_transition", "Somebody else has claimed it; taking it over is said with steal.");
+    if (isOthers && !steal)
+      return refuse(
+        "invalid_transition",
+        "Somebody else has claimed it. Say `steal` to take it over, which needs workflows.assign; to decide, no claim is needed.",
+      );
     if (isOthers && !can(assignPermission)) return missing(assignPermission);
     return moved(state, { status: unless(state, ["escalated"], "in_review"), assigneeId: actorId });
   },
