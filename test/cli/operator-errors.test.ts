@@ -2,17 +2,9 @@
 import { expect, onTestFinished, test } from "vitest";
 import { freshKey, secretTexts, validEnvironment } from "../config/environment.ts";
 import { tier } from "../support/size.ts";
-import {
-  misconfigurations,
-  noDiscord,
-  nobody,
-  otherKey,
-  oversights,
-  put,
-  putFolder,
-  usedDatabase,
-  type Mistake,
-} from "./misconfigurations.ts";
+import { misconfigurations } from "./misconfigurations.ts";
+import { type Mistake, noDiscord, nobody, otherKey, put, putFolder, usedDatabase } from "./misconfigurations-ground.ts";
+import { oversights } from "./oversights.ts";
 import { createWorkplace, type Outcome } from "./run.ts";
 
 const start = ["serve"];

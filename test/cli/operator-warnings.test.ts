@@ -8,7 +8,7 @@ import { createSandbox, type Sandbox } from "../../src/sandbox/index.ts";
 import { freshKey, validEnvironment } from "../config/environment.ts";
 import { until } from "../discord/support.ts";
 import { installation } from "./installation.ts";
-import { oversights } from "./misconfigurations.ts";
+import { oversights } from "./oversights.ts";
 import { createWorkplace, operatorEnv } from "./run.ts";
 
 async function createDiscord() {
