@@ -65,20 +65,18 @@ export async function* followEvents(connect: Connect, options: FollowOptions, pa
   let failures = 0;
   try {
     for (;;) {
-      try {
-        const asked = {
-          ...(types !== undefined && { types: types.join() }),
-          ...(position !== undefined && { lastEventId: String(position) }),
-        };
-        for await (const said of readStream((silence) => connect({ ...asked, signal: silence }), ending.signal, pace.silenceMs)) {
-          failures = 0;
-          if (said.message !== undefined) yield read(said.message);
-          if (said.position === undefined) continue;
+      const asked = {
+        ...(types !== undefined && { types: types.join() }),
+        ...(position !== undefined && { lastEventId: String(position) }),
+      };
+      for await (const said of readStream((silence) => connect({ ...asked, signal: silence }), ending.signal, pace.silenceMs)) {
+        failures = 0;
+        if (said.message !== undefined) yield read(said.message);
+        if (said.position !== undefined) {
           position = said.position;
           onPosition?.(position);
         }
-      } catch (error) {
-        if (ending.signal.aborted || (error instanceof ProvostError && !isPassing(error))) throw error;
+        if (isOver(signal)) return;
       }
       const wait = Math.min(pace.retryMs * 2 ** failures, pace.longestRetryMs);
       failures += 1;
@@ -100,10 +98,11 @@ function read({ event, data }: EventSourceMessage): ServiceEvent | EventGap {
   return event === "gap" ? { ...(parsed as unknown as Omit<EventGap, "type">), type: "gap" } : parsed;
 }
 
-/** The limit of open streams, an overloaded service, and a proxy whose service is starting. */
-const isPassing = ({ status }: ProvostError): boolean => status === 429 || status >= 500;
+/** A lost connection, the limit of open streams, an overloaded service, and a proxy whose service is starting. */
+const isPassing = (error: unknown): boolean =>
+  !(error instanceof ProvostError) || error.status === 429 || (error.status >= 500 && error.code !== "unsupported_operation");
 
-/** One connection, until it ends. */
+/** One connection, until it ends or is lost. */
 async function* readStream(
   connect: (signal: AbortSignal) => Promise<ReadableStream<Uint8Array>>,
   ended: AbortSignal,
@@ -129,6 +128,8 @@ async function* readStream(
       parser.feed(value);
       yield* said.splice(0);
     }
+  } catch (error) {
+    if (ended.aborted || !isPassing(error)) throw error;
   } finally {
     clearTimeout(timer);
     ended.removeEventListener("abort", stop);

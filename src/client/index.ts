@@ -31,7 +31,7 @@ export interface ClientOptions {
   fetch?: Fetch;
 }
 
-/** What a call was answered; a refusal is thrown. */
+/** What a call was answered; a refusal is thrown. There is no `data` where `response.status` is 304, as `If-None-Match` was sent. */
 export interface Answer<Body> {
   data: Body;
   response: Response;

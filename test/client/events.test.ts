@@ -92,6 +92,27 @@ test("an event whose work fails is told again", async () => {
   };
   await expect(work()).rejects.toThrow("no disk");
   expect(positions).toEqual([after]);
+  const keep = (): never => {
+    throw new Error("the position cannot be kept");
+  };
+  const kept = async (): Promise<void> => {
+    for await (const _event of client.events({ after, onPosition: keep }));
+  };
+  await expect(kept()).rejects.toThrow("the position cannot be kept");
+});
+
+test("whoever ends the following in the middle of many events gets no further one", async () => {
+  const world = await createWorld();
+  const owner = await world.staff("owner");
+  const client = createProvostClient({ baseUrl: world.url, key: world.key, actingUser: owner.id });
+  for (let count = 0; count < 3; count++) await list(client);
+  const leaving = new AbortController();
+  const seen: string[] = [];
+  for await (const { type } of client.events({ types: ["blacklist.*"], after: 0, signal: leaving.signal })) {
+    seen.push(type);
+    leaving.abort();
+  }
+  expect(seen).toEqual(["blacklist.created"]);
 });
 
 test("events that are no longer kept are told as a gap", async () => {
