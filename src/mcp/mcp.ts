@@ -96,9 +96,9 @@ export function createMcp(deps: McpDeps, settings: Settings): McpOptions {
 
   function serverFor(asked: Call, info: RequestInfo): Server {
     const server = new Server({ name: "provost", title: "Provost", version }, { capabilities: { tools: {} }, instructions });
-    server.setRequestHandler("tools/list", () => {
+    server.setRequestHandler("tools/list", async () => {
       const offered = [...tools.values()].filter((tool) => isOffered(tool, asked));
-      return { tools: offered.map((tool) => tool.described()) };
+      return { tools: await Promise.all(offered.map((tool) => tool.described())) };
     });
     server.setRequestHandler("tools/call", async ({ params }) => {
       const call = { ...asked };

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { z } from "zod";
 import { catalog } from "../kernel/permissions.ts";
 import type { Route, RouteSpec } from "../operations/route.ts";
@@ -47,8 +48,8 @@ export interface Tool {
   isWrite: boolean;
   /** Whether an answer to a change says which revision it means. */
   takesRevision: boolean;
-  /** As `tools/list` tells it. */
-  described(): Described;
+  /** As `tools/list` tells it. All of them take half a second to make, in which others are answered between two. */
+  described(): Promise<Described>;
 }
 
 interface Described {
@@ -75,25 +76,23 @@ function toolOf(spec: RouteSpec): Tool {
   const isWrite = method !== "get" && !(spec.write === false && limit === "read");
   const takesRevision = ["put", "patch", "delete"].includes(method) || spec.refusals?.includes("precondition_failed") === true;
   const isDangerous = "permission" in access && dangerous.has(access.permission);
-  let made: Described | undefined;
-  return {
-    spec,
-    isWrite,
-    takesRevision,
-    described: () =>
-      (made ??= {
-        name: operationId,
-        title: summary,
-        description: [`${summary}.`, description, ...(isWrite ? [held] : [])].filter((text) => text !== "").join(" "),
-        inputSchema: inputSchema(spec, takesRevision),
-        annotations: {
-          readOnlyHint: !isWrite,
-          destructiveHint: isWrite && (method !== "post" || isDangerous),
-          idempotentHint: !isWrite || method === "put" || method === "delete",
-          openWorldHint: false,
-        },
-      }),
+  const describe = async (): Promise<Described> => {
+    await setImmediate();
+    return {
+      name: operationId,
+      title: summary,
+      description: [`${summary}.`, description, ...(isWrite ? [held] : [])].filter((text) => text !== "").join(" "),
+      inputSchema: inputSchema(spec, takesRevision),
+      annotations: {
+        readOnlyHint: !isWrite,
+        destructiveHint: isWrite && (method !== "post" || isDangerous),
+        idempotentHint: !isWrite || method === "put" || method === "delete",
+        openWorldHint: false,
+      },
+    };
   };
+  let made: Promise<Described> | undefined;
+  return { spec, isWrite, takesRevision, described: () => (made ??= describe()) };
 }
 
 /** The parts of a request, each by the schema of the route. */

@@ -66,6 +66,12 @@ test("calls count against the limits of their routes, also those of one message"
   expect((await ask("The first one")).isError).toBe(false);
   expect((await ask("The second one")).isError).toBe(false);
   expect(await ask("The third one")).toMatchObject({ isError: true, data: { code: "rate_limited" } });
+
+  const call = { jsonrpc: "2.0", method: "tools/call", params: { name: "listStaff", arguments: { query: { limit: 1 } } } };
+  const many = JSON.stringify(Array.from({ length: 8 }, (_, id) => ({ ...call, id })));
+  const limited = await createWorld({ env: { MCP: "on", RATE_LIMITS: "read=5/3600" } });
+  const answer = await limited.request("POST", "/mcp", many, { actor: await limited.staff("admin"), headers });
+  expect(String(answer.body).match(/"code":"rate_limited"/g)).toHaveLength(4);
 });
 
 test("text that people wrote stays inside its marks, whatever it says", async () => {

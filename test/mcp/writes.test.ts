@@ -22,8 +22,8 @@ const isSuspended = async ({ app }: World, subject: User): Promise<boolean> =>
   !(await app.access.actorOf(subject.id)).decide("staff.read").allowed;
 
 async function statusOf({ app }: World, id: string) {
-  const { status, failure, input, summary } = await app.database.read.confirmation.findUniqueOrThrow({ where: { id } });
-  return { status, failure, input, summary };
+  const { status, failure, input, summary, subjectUserId } = await app.database.read.confirmation.findUniqueOrThrow({ where: { id } });
+  return { status, failure, input, summary, subjectUserId };
 }
 
 /** `/confirm accept`, and the button that follows once it was read. */
@@ -50,6 +50,9 @@ test("a change waits for its person, changes nothing before, and takes effect on
   expect(after["AuditEntry"]?.length).toBe((before["AuditEntry"]?.length ?? 0) + 1);
   const entry = await world.app.database.read.auditEntry.findFirstOrThrow({ where: { targetId: id } });
   expect(JSON.stringify(await world.app.database.read.auditPayload.findMany({ where: { seq: entry.seq } }))).not.toContain("Leaked");
+
+  // With their redaction it ends.
+  expect(await statusOf(world, id)).toMatchObject({ status: "pending", subjectUserId: subject.id });
 
   // Asked again it is the same one; nobody else can say anything about it.
   expect((await askToSuspend(world, admin, subject)).id).toBe(id);
@@ -143,16 +146,25 @@ async function withConsole(world: World, person: User): Promise<User> {
 }
 
 test("what the state does not allow is told when it is confirmed, and the confirmation has failed", async () => {
-  const world = await createWorld({ env: { MCP: "on" } });
+  const world = await createWorld({ env: { MCP: "on", REQUIRE_IF_MATCH: "true" } });
   const admin = await staffAtConsole(world, "admin");
+  const made = await world.post("/cases", { title: "The harbour", subjects: [{ kind: "user", id: world.member().id }] }, { actor: admin });
+  const path = { id: made.body.data.id as string };
   const client = await connect(world, admin);
-  const held = await use(client, "closeCase", {
-    path: { id: "CASE-000777" },
-    body: { outcome: "resolved" },
-  });
-  expect(held.isError).toBe(false);
-  await confirm(world, admin, held.data["data"].code);
-  expect(await statusOf(world, held.data["data"].id)).toMatchObject({ status: "failed", failure: "record_not_found", input: {} });
+  const rename = (more: object) => use(client, "updateCase", { path, body: { title: "The other harbour" }, ...more });
+  expect(await rename({})).toMatchObject({ isError: true, data: { code: "precondition_required" } });
+  const attempts = [
+    { held: await use(client, "closeCase", { path: { id: "CASE-000777" }, body: { outcome: "resolved" } }), failure: "record_not_found" },
+    { held: await rename({ if_match: 99 }), failure: "precondition_failed" },
+    { held: await rename({ if_match: made.body.data.revision }), failure: null },
+  ];
+  for (const { held, failure } of attempts) {
+    expect(held.isError).toBe(false);
+    await confirm(world, admin, held.data["data"].code);
+    const status = failure === null ? "applied" : "failed";
+    expect(await statusOf(world, held.data["data"].id)).toMatchObject({ status, failure, input: {} });
+  }
+  expect((await world.get(`/cases/${path.id}`, { actor: admin })).body.data.title).toBe("The other harbour");
 });
 
 test("who may not do it gets the refusal of the route, and nothing is held", async () => {
