@@ -117,4 +117,20 @@ test("people read in their language what they confirm, and what was given cannot
   expect(content).toContain(`<@${subject.id}>`);
   expect(content.split("\n").filter((line) => line.includes("nobody"))).toEqual([expect.stringContaining("reason\\: ")]);
   expect(content).not.toContain("**nobody**");
+
+  // What has no room once it is escaped comes as a file.
+  const long = await use(client, "createBlacklistRecord", {
+    body: { kind: "user", subject_id: subject.id, reason_internal: "*".repeat(1000) },
+  });
+  expect(long.isError).toBe(false);
+  const reply = await (
+    await world.sandbox.as(admin).in(world.guild).runSlashCommand("confirm show", { code: long.data["data"].code })
+  ).reply();
+  expect(reply.content.length).toBeLessThanOrEqual(2000);
+  const [file] = reply.attachments;
+  expect(
+    Buffer.from(file?.bytes ?? [])
+      .toString("utf8")
+      .match(/\*/g),
+  ).toHaveLength(1000);
 });

@@ -54,6 +54,11 @@ test("a change waits for its person, changes nothing before, and takes effect on
   // With their redaction it ends.
   expect(await statusOf(world, id)).toMatchObject({ status: "pending", subjectUserId: subject.id });
 
+  // What was given is for its person alone.
+  const summaryFor = async (actor: User) => (await world.get(`/confirmations/${id}`, { actor })).body.data.summary as string;
+  expect(await summaryFor(admin)).toContain(reason);
+  expect(await summaryFor(other)).toBe("Asked for by an AI client: Suspend a staff member");
+
   // Asked again it is the same one; nobody else can say anything about it.
   expect((await askToSuspend(world, admin, subject)).id).toBe(id);
   expect(await confirm(world, other, code)).toMatch(/invalid_transition|record_not_found|Only the person/);
@@ -122,6 +127,7 @@ test("it is refused, and changes nothing, once the person or the key may not do 
   if (!("key" in revoked)) throw new Error("held");
   const third = await askToSuspend(world, admin, subject, revoked.key);
   await world.app.keys.revoke(call, revoked.id);
+  expect(await world.app.keyStore.find(revoked.id, new Date())).toBeUndefined();
   await confirm(world, admin, third.code);
   expect(await statusOf(world, third.id)).toMatchObject({ status: "failed", failure: "credential_revoked", input: {} });
 
