@@ -6,6 +6,7 @@ import { can, requireWrite, type Call } from "../kernel/call.ts";
 import { ProblemError } from "../kernel/errors.ts";
 import { isSnowflake } from "../kernel/fields.ts";
 import { isHeld, type HeldView } from "../kernel/held.ts";
+import { permissionOf } from "../operations/access.ts";
 import { spend, budgetOf } from "../operations/rate-limit.ts";
 import type { Tool } from "./tools.ts";
 
@@ -59,7 +60,7 @@ export function createHolding({ clock, database, limiters, confirmations, keySto
         confirmations.hold(tx, {
           action: operationId,
           group: "operation",
-          permission: "permission" in access ? access.permission : permission,
+          permission: "permission" in access ? permissionOf(access)(given.params ?? {}) : permission,
           input: given,
           summary: `Asked for by an AI client: ${summary}\n${shown(given)}`,
           ...(subjectUserId !== undefined && { subjectUserId }),

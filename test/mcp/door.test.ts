@@ -44,6 +44,16 @@ test("it takes a key, a person and messages, and nothing from pages of other sit
   expect(routes.some(({ path }: { path: string }) => path === "/mcp")).toBe(false);
 });
 
+test("it speaks the newest revision of the protocol as well as those with a handshake", async () => {
+  const world = await createWorld({ env: { MCP: "on" } });
+  const owner = await world.staff("owner");
+  const [before, now] = [await connect(world, owner), await connect(world, owner, { speaks: "2026-07-28" })];
+  expect([before.getNegotiatedProtocolVersion(), now.getNegotiatedProtocolVersion()]).toEqual(["2025-11-25", "2026-07-28"]);
+  expect((await now.listTools()).tools).toEqual((await before.listTools()).tools);
+  expect((await use(now, "listStaff")).data["data"]).toEqual((await use(before, "listStaff")).data["data"]);
+  expect(await use(now, "getCase", { path: { id: "CASE-999999" } })).toMatchObject({ isError: true, data: { code: "record_not_found" } });
+});
+
 test("no answer stays open: who asks for news of the list of tools is refused", async () => {
   const world = await createWorld({ env: { MCP: "on" } });
   const owner = await world.staff("owner");

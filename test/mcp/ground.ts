@@ -7,17 +7,19 @@ interface Connecting {
   key?: string;
   /** Further headers of each request. */
   headers?: Record<string, string>;
+  /** The revision that is spoken: by default the one of 2025 that begins with a handshake. */
+  speaks?: "2026-07-28";
 }
 
 /** The SDK's own client, as a program of AI has it, speaking for a person. */
 export async function connect(
   world: World,
   actor: User | string | null,
-  { key = world.key, headers = {} }: Connecting = {},
+  { key = world.key, headers = {}, speaks }: Connecting = {},
 ): Promise<Client> {
   const id = typeof actor === "object" ? actor?.id : actor;
   const sent = { authorization: `Bearer ${key}`, ...(id !== undefined && { "x-acting-user": id }), ...headers };
-  const client = new Client({ name: "test", version: "1" });
+  const client = new Client({ name: "test", version: "1" }, speaks === undefined ? {} : { versionNegotiation: { mode: { pin: speaks } } });
   await client.connect(new StreamableHTTPClientTransport(new URL(`${world.url}/mcp`), { requestInit: { headers: sent } }));
   onTestFinished(() => client.close());
   return client;

@@ -84,12 +84,13 @@ test("a change waits for its person, changes nothing before, and takes effect on
   expect(await use(client, "getConfirmation", { path: { id } })).toMatchObject({ data: { data: { status: "applied" } } });
 });
 
-test("confirmed by two presses at once it takes effect once", async () => {
+test("confirmed by several presses at once, after a restart, it takes effect once", async () => {
   const world = await createWorld({ env: { MCP: "on" } });
   const admin = await staffAtConsole(world, "admin");
   const client = await connect(world, admin);
   const held = await use(client, "createCase", { body: { title: "Two presses", subjects: [{ kind: "user", id: world.member().id }] } });
   const { id } = held.data["data"];
+  await world.restart();
   const call = {
     client: null,
     actor: await world.app.access.actorOf(admin.id),
