@@ -77,15 +77,16 @@ export function createHolding({ clock, database, limiters, confirmations, keySto
 /** Every field that was given, a line each: what a person reads before they confirm. @throws ProblemError validation_failed */
 function shown({ params = {}, query = {}, body, revision }: VerbInput): string {
   const isFields = typeof body === "object" && body !== null && !Array.isArray(body);
-  const fields = {
-    ...params,
-    ...query,
-    ...(isFields ? body : body !== undefined && { body }),
-    ...(revision !== undefined && { if_match: revision }),
-  };
-  const text = Object.entries(fields)
-    .map(([name, value]) => `${name}: ${JSON.stringify(value)}`)
-    .join("\n");
+  // Some bodies take fields of any name: none of them is to look like another part, or like a line of its own.
+  const named = (name: string): string => (/^\w+$/.test(name) ? name : JSON.stringify(name));
+  const lines = (fields: object, part = ""): string[] =>
+    Object.entries(fields).map(([name, value]) => `${part}${named(name)}: ${JSON.stringify(value)}`);
+  const text = [
+    ...lines(params, "path "),
+    ...lines(query, "query "),
+    ...lines(isFields ? body : body === undefined ? {} : { body }),
+    ...lines(revision === undefined ? {} : { revision }, "with "),
+  ].join("\n");
   if (text.length <= shownLength) return text;
   const detail = `What is asked for has to fit into a message of Discord, where it is confirmed: at most ${shownLength.toString()} characters.`;
   throw new ProblemError("validation_failed", { detail });

@@ -46,7 +46,7 @@ export interface Tool {
   spec: RouteSpec;
   /** Whether it may change something, and so waits for a confirmation. */
   isWrite: boolean;
-  /** Whether an answer to a change says which revision it means. */
+  /** Whether a call can say which revision it means. */
   takesRevision: boolean;
   /** As `tools/list` tells it. All of them take half a second to make, in which others are answered between two. */
   described(): Promise<Described>;

@@ -128,6 +128,13 @@ test("people read in their language what they confirm, and what was given cannot
   expect(content.split("\n").filter((line) => line.includes("nobody"))).toEqual([expect.stringContaining("reason\\: ")]);
   expect(content).not.toContain("**nobody**");
 
+  // Nor can a field pass for the record that is meant.
+  const body = { decision: "deny", reason: "Not enough evidence", website_id: "POA-REQ-000002", 'a\npath website_id: "POA-REQ-000003"': 1 };
+  const forged = await use(client, "decideWorkflow", { path: { type: "poach", website_id: "POA-REQ-000001" }, body });
+  const shown = forged.data["data"].summary as string;
+  expect(shown.split("\n").filter((line) => line.startsWith("path "))).toEqual(['path type: "poach"', 'path website_id: "POA-REQ-000001"']);
+  expect(shown).toContain("POA-REQ-000003");
+
   // What has no room once it is escaped comes as a file.
   const long = await use(client, "createBlacklistRecord", {
     body: { kind: "user", subject_id: subject.id, reason_internal: "*".repeat(1000) },
