@@ -3,7 +3,8 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { routeTable } from "../../src/features.ts";
-import { whyNoTool } from "../../src/mcp/tools.ts";
+import { deSentences } from "../../src/locales.ts";
+import { createTools, whyNoTool } from "../../src/mcp/tools.ts";
 import { requireDone } from "../../src/kernel/held.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { codesIn, isHeldBy, outcomeOf, permissionsOf, policyRoutes, type Caller, type PolicyRoute } from "../contract/policy.ts";
@@ -22,6 +23,12 @@ test("every route that the page leaves out is one", () => {
   const routes = new Set(policyRoutes.map(({ method, path }) => `${method} ${path}`));
   expect(notOffered.size).toBeGreaterThan(20);
   expect([...notOffered].filter((route) => !routes.has(route))).toEqual([]);
+});
+
+test("what people are asked to confirm has a German sentence, for every operation that changes something", () => {
+  const changes = [...createTools(routeTable()).values()].filter(({ isWrite }) => isWrite);
+  expect(changes.length).toBeGreaterThan(80);
+  expect(changes.map(({ spec }) => spec.summary).filter((summary) => deSentences[summary] === undefined)).toEqual([]);
 });
 
 interface Person {
