@@ -176,9 +176,14 @@ export async function createApp(options: AppOptions) {
 
   const routes = routesOf(services).map((route) => (validateAnswers ? withAnswerCheck(route) : route));
   const switchedOff = (capability: string) => (config.switchedOff.has(capability) ? "It is switched off here." : undefined);
+  // The protocol and its package are loaded only where somebody uses them.
+  const mcp = config.mcp
+    ? (await import("./mcp/mcp.ts")).createMcp(services, { ...config.http, ...described, routes, switchedOff })
+    : undefined;
   const http = createHttpApp({
     ...config.http,
     ...described,
+    mcp,
     info: { ...described.info, ...documentContact(config.operator) },
     operator: config.operator,
     limiters: services.limiters,

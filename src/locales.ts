@@ -44,6 +44,7 @@ import { noticesTexts } from "./features/workflows/notices.texts.ts";
 import { directSentences, directTexts } from "./features/workflows/direct/direct.texts.ts";
 import { requestTitlesDe, workflowsTexts } from "./features/workflows/workflows.texts.ts";
 import type { Sentences } from "./kernel/sentences.ts";
+import { mcpSentences } from "./mcp/mcp.sentences.ts";
 import { labels } from "./commands/locales/labels.ts";
 import { permissionTitles } from "./commands/locales/permissions.ts";
 import { phrases } from "./commands/locales/phrases.ts";
@@ -138,6 +139,7 @@ export const deSentences: Sentences = {
   ...keysSentences,
   ...linksSentences,
   ...listsSentences,
+  ...mcpSentences,
   ...permissionsSentences,
   ...refusalSentences,
   ...privacySentences,

@@ -20,7 +20,7 @@ export interface GivenFile {
 export interface VerbInput {
   params?: Readonly<Record<string, string>>;
   /** Left out where undefined. */
-  query?: Readonly<Record<string, string | number | boolean | undefined>>;
+  query?: Readonly<Record<string, string | number | boolean | readonly (string | number | boolean)[] | undefined>>;
   /** Fields that are undefined count as not sent. */
   body?: unknown;
   /** The file of an upload. */
@@ -41,6 +41,8 @@ export interface VerbsDeps {
   /** Read a file that was given in Discord for a route that takes a text as its body. @throws ProblemError body_too_large, malformed_request */
   textOf(spec: RouteSpec, file: GivenFile): Promise<string>;
   requests: RequestPlaces;
+  /** The limits that count; unless told, those that count in Discord. */
+  counted?: ReadonlySet<LimitClass>;
 }
 
 /** Where requests are found. It tells nothing of what somebody may not see: the verbs do not find that. */
@@ -75,7 +77,8 @@ export interface Verbs {
   requests: RequestPlaces;
 }
 
-export function createVerbs({ clock, limiters, routes, knownPermissions, switchedOff, withFile, textOf, requests }: VerbsDeps): Verbs {
+export function createVerbs(deps: VerbsDeps): Verbs {
+  const { clock, limiters, routes, knownPermissions, switchedOff, withFile, textOf, requests, counted = dearLimits } = deps;
   const known = new Map(
     routes.map((route) => {
       const { spec } = route;
@@ -113,7 +116,7 @@ export function createVerbs({ clock, limiters, routes, knownPermissions, switche
 
   function takeTokens(spec: RouteSpec, { call, params }: { call: Call; params: VerbInput["params"] }, input: RouteInput): void {
     const limit = limitOf(spec);
-    if (!dearLimits.has(limit)) return;
+    if (!counted.has(limit)) return;
     const [limiter, now] = [limiters[limit], clock.now().getTime()];
     spend(limiter, budgetOf(spec, { clientId: call.client?.id ?? "", actorId: call.actor?.id }, params ?? {}), now);
     if (spec.limitSubject !== undefined) spend(limiter, subjectBudget(spec.limitSubject(input)), now);
@@ -203,8 +206,8 @@ function read({ request, method, success }: RouteSpec, call: Call, given: VerbIn
 }
 
 function searchOf(query: NonNullable<VerbInput["query"]>): string {
-  const sent = Object.entries(query).flatMap(([name, value]): [string, string][] =>
-    value === undefined ? [] : [[name, value.toString()]],
+  const sent = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined ? [] : [value].flat().map((one): [string, string] => [name, one.toString()]),
   );
   return new URLSearchParams(sent).toString();
 }

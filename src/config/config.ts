@@ -81,6 +81,8 @@ export interface Config {
   logLevel: "fatal" | "error" | "warn" | "info" | "debug" | "trace" | "silent";
   /** `pretty`: for people who read along. */
   logFormat: "json" | "pretty";
+  /** Whether programs of AI may call the operations at `/mcp`. */
+  mcp: boolean;
   /** How old the guild state may be for privileged writes. */
   rosterStaleSeconds: number;
   /** What needs a confirmation in Discord by the acting person. */
@@ -180,6 +182,7 @@ function toConfig(env: Env): Config {
     referencePrefix: env.REFERENCE_PREFIX ?? null,
     logLevel: env.LOG_LEVEL,
     logFormat: env.LOG_FORMAT,
+    mcp: env.MCP === "on",
     rosterStaleSeconds: env.ROSTER_STALE_SECONDS,
     confirmInDiscord: env.CONFIRM_IN_DISCORD,
     secondPersonForDanger: env.SECOND_PERSON_FOR_DANGER,

@@ -96,6 +96,7 @@ export const Env = z.object({
   METRICS_TOKEN: parsed("must be 16 to 512 visible characters without spaces; for a new one run: openssl rand -hex 32", (text) =>
     /^[\x21-\x7e]{16,512}$/.test(text) ? text : undefined,
   ).optional(),
+  MCP: oneOf("on", "off").default("off"),
   LOG_LEVEL: oneOf("fatal", "error", "warn", "info", "debug", "trace", "silent").default("info"),
   LOG_FORMAT: oneOf("json", "pretty").default("json"),
 });

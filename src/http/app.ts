@@ -14,6 +14,7 @@ import { createCrossOrigin, namesOf } from "./middleware/cross-origin.ts";
 import { admit, prefersHtml } from "./middleware/admit.ts";
 import { createAccessLog, createAddressReader, requestContext, targetOf, type LogDestination } from "./middleware/request-context.ts";
 import { authenticateByToken, type AnsweredRequest, type MetricsOptions, metricsRoute } from "./metrics.ts";
+import { handleMcp, mcpSpec, type McpOptions } from "./mcp.ts";
 import { createIdempotencyKeys } from "./middleware/idempotency.ts";
 import { takeToken } from "./middleware/rate-limit.ts";
 import { limitOf, type RateLimiters, subjectBudget } from "../operations/rate-limit.ts";
@@ -68,6 +69,8 @@ export interface HttpAppOptions {
   gate?: Pick<SemaphoreOptions, "places" | "waiting">;
   /** What is answered at `/metrics`; without it that is an address like any that does not exist. */
   metrics?: MetricsOptions | undefined;
+  /** What is answered at `/mcp`; without it that is an address like any that does not exist. */
+  mcp?: McpOptions | undefined;
   /** Called with how each request ended. */
   onAnswer?: ((ended: AnsweredRequest) => void) | undefined;
 }
@@ -119,6 +122,7 @@ export function createHttpApp(options: HttpAppOptions): HttpApp {
     ...(options.metrics === undefined
       ? []
       : [serveRoute(metricsRoute(options.metrics), { ...deps, authenticate: authenticateByToken(options.metrics) })]),
+    ...(options.mcp === undefined ? [] : [{ spec: mcpSpec, middleware: [admit(mcpSpec, deps)], handler: handleMcp(options.mcp, deps) }]),
     ...pages.map((page): Served => ({ spec: page.spec, middleware: [], handler: handlePage(page, deps) })),
   ];
   // Fixed paths come before those with parameters, so that `/callsigns/next` is never taken for an id.

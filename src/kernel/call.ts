@@ -72,6 +72,8 @@ export interface Call {
   guildId?: string;
   /** The held change that is being carried out now: what it needed has been confirmed. */
   confirmation?: string;
+  /** Done first in every transaction of this call, which comes to nothing with it. The database hands it the transaction. */
+  within?: (tx: never) => Promise<void>;
 }
 
 export interface PermissionOptions {

@@ -41,7 +41,7 @@ export function createPermissionCheck(
 const allows = ({ client }: Call, permission: string): boolean => client?.allows(permission) ?? true;
 
 /** The boot check refuses routes whose permission is not in the catalog; a path may still name a kind that does not exist. */
-function permissionOf({ permission }: { permission: RoutePermission }): (params: PathParams) => PermissionKey {
+export function permissionOf({ permission }: { permission: RoutePermission }): (params: PathParams) => PermissionKey {
   const isWhole = (key: RoutePermission): key is PermissionKey => !key.includes("{");
   if (isWhole(permission)) return () => permission;
   const filled = (params: PathParams): string =>

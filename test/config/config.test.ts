@@ -73,6 +73,7 @@ test("the required variables alone give every default", () => {
     referencePrefix: null,
     logFormat: "json",
     logLevel: "info",
+    mcp: false,
     rosterStaleSeconds: 900,
     confirmInDiscord: [],
     secondPersonForDanger: false,

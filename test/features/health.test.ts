@@ -17,6 +17,7 @@ const capabilities = {
   roster: { entries: true, history: true, sync_member: true, audit: true },
   workflows: ["poach"],
   webhooks: false,
+  mcp: false,
   events: false,
 };
 

@@ -133,7 +133,7 @@ const auditEntries: readonly Entry[] = [
     path: "verify",
     operation: "verifyAudit",
     options: [position("first"), position("last")],
-    input: ({ values }) => ({ query: { from: values["first"] as number | undefined, to: values["last"] as number | undefined } }),
+    input: ({ values }) => ({ query: { from: values["first"], to: values["last"] } }),
     show: showVerification,
   },
   { command, path: "checkpoint", operation: "getAuditCheckpoint", input: () => ({}), show: showCheckpoint },

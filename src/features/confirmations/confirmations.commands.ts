@@ -4,6 +4,7 @@ import type { SourceSpec, CommandSet, Entry, CommandInput, OptionSpec, PressSpec
 import { sentenceText } from "../../discord/sentence.ts";
 import type { Control, Reply, Row } from "../../discord/command.ts";
 import type { ConfirmationView } from "./confirmations.schema.ts";
+import { titleOf } from "./rows.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { picked, textIn } from "../../commands/input.ts";
 import { pressButton, buttonOf, rowOf } from "../../commands/press.ts";
@@ -30,7 +31,7 @@ const confirmEntries: readonly Entry[] = [
     operation: "listConfirmations",
     input: () => ({}),
     lines: 4,
-    line: (view, { t }) => lineOf(view, t),
+    line: (view, { t }) => lineOf(inShort(view), t),
     rows: answerRows,
   },
   {
@@ -48,6 +49,11 @@ const confirmEntries: readonly Entry[] = [
     operation: "confirmChange",
     options: [confirmable],
     input: (given) => ({ params: at(given) }),
+    // What a program asked for is read before it is confirmed.
+    async asks({ given, t, call }, verbs) {
+      const view = await readView<ConfirmationView>(verbs, "getConfirmation", call, { params: at(given) });
+      return isLong(view) ? lineOf(view, t) : undefined;
+    },
     show: (view, { t }) => ({ content: acceptedText(view, t) }),
     press: acceptPress,
   },
@@ -88,8 +94,8 @@ const answers = {
 function answerRows(views: readonly ConfirmationView[], { t }: Wording): Row[] {
   return views.map(({ id, code, summary }) => {
     const of = { code: code ?? id };
-    const named = (word: string): string => `${word} · ${code ?? t(`! ${summary}`)}`;
-    const accept = code === undefined ? [] : [pressButton(acceptPress, of, named(t("button confirm")), "good")];
+    const named = (word: string): string => `${word} · ${code ?? t(`! ${titleOf({ summary })}`)}`;
+    const accept = code === undefined || isLong({ summary }) ? [] : [pressButton(acceptPress, of, named(t("button confirm")), "good")];
     const [decline, show] = [named(t("button decline")), named(t("button show"))];
     return rowOf(...accept, pressButton(declinePress, of, decline), pressButton(showPress, of, show));
   });
@@ -112,6 +118,10 @@ function declinedText({ summary }: ConfirmationView, t: Translate): string {
   return t("confirm declined", { summary: sentenceText(summary, t) });
 }
 
+/** Whether it also says what a program gave, which whoever confirms has to read. */
+const isLong = ({ summary }: Pick<ConfirmationView, "summary">): boolean => summary.includes("\n");
+const inShort = (view: ConfirmationView): ConfirmationView => ({ ...view, summary: titleOf(view) });
+
 function lineOf(view: ConfirmationView, t: Translate): string {
   const who = view.needs.map((need) => t(`confirm ${need}`)).join(t("confirm then"));
   const head = view.code === undefined ? "•" : `\`${view.code}\``;
@@ -126,7 +136,7 @@ interface HeldChange {
 }
 
 const heldName = ({ code, summary }: HeldChange, t: Translate): string =>
-  cut([...(code === undefined ? [] : [code]), t(`! ${summary}`)].join(" · "), 100);
+  cut([...(code === undefined ? [] : [code]), t(`! ${titleOf({ summary })}`)].join(" · "), 100);
 const heldChanges: SourceSpec = {
   operation: "listConfirmations",
   input: () => ({ query: { limit: 200 } }),

@@ -2,7 +2,7 @@ import type { Call } from "../../kernel/call.ts";
 import { createVisibility, noClearance, seesRedactions, type FieldClasses } from "../../kernel/visibility.ts";
 import { onWire } from "../../kernel/wire.ts";
 import { canConfirm } from "./rights.ts";
-import { answersOf, needsOf, statusAt, type ConfirmationRow } from "./rows.ts";
+import { answersOf, needsOf, statusAt, titleOf, type ConfirmationRow } from "./rows.ts";
 import type { ConfirmationView } from "./confirmations.schema.ts";
 
 /** Who may call the service methods of this feature; anyone who may ask for such a change has it. */
@@ -30,7 +30,9 @@ const visible = createVisibility(fields);
 
 /** A held change as somebody who may know of it sees it. */
 export function presentConfirmation(call: Call, row: ConfirmationRow, now: Date): ConfirmationView {
-  return visible(viewOf(row, now), { ...noClearance, decider: canConfirm(call, row) }, seesRedactions(call));
+  // What was given is for the person who gave it: others may not read everything in it.
+  const told = call.actor?.id === row.actorId ? row : { ...row, summary: titleOf(row) };
+  return visible(viewOf(told, now), { ...noClearance, decider: canConfirm(call, row) }, seesRedactions(call));
 }
 
 function viewOf(row: ConfirmationRow, now: Date): ConfirmationView {

@@ -9,7 +9,7 @@ import { toPage, withTotal, type Page } from "../../kernel/page.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import type { AccessDirectory } from "../permissions/access/access.ts";
-import { createDecisions } from "./decide.ts";
+import { createDecisions, type RunOperation } from "./decide.ts";
 import { confirmationsPermission, presentConfirmation } from "./confirmations.policy.ts";
 import { createConfirmationRecords, type ConfirmationRecords } from "./records.ts";
 import { canSee, concerns } from "./rights.ts";
@@ -34,6 +34,7 @@ export interface ConfirmationsDeps extends Deps<"database" | "cursors"> {
 export function createConfirmationsService(deps: ConfirmationsDeps) {
   const { database, access, cursors, clock = systemClock } = deps;
   const actions = new Map<string, Apply>();
+  const operations = new Map<string, RunOperation>();
   const records = createConfirmationRecords(deps);
 
   return {
@@ -43,14 +44,19 @@ export function createConfirmationsService(deps: ConfirmationsDeps) {
       actions.set(action, apply);
     },
 
+    /** Name the way held calls of these operations are carried out; once, at start. */
+    registerOperations(names: readonly string[], run: RunOperation): void {
+      for (const name of names) operations.set(name, run);
+    },
+
     /**
      * Ask, inside the service method's transaction and after all its checks, whether a change has to wait. If so it is kept, and what is
      * returned is the service method's answer; if not, undefined, and the service method goes on.
      * @throws ProblemError acting_user_required when nobody could confirm it, rate_limited when too much waits for this person,
      * invalid_transition when it is being carried out and would do more than what was confirmed
      */
-    hold: createHold({ ...deps, actions }),
-    ...createDecisions({ database, records, access, actions }),
+    hold: createHold({ ...deps, isKnown: (action) => actions.has(action) || operations.has(action) }),
+    ...createDecisions({ database, clock, records, access, actions, operations }),
     ...createSweep({ database, records, clock }),
 
     /** @throws ProblemError record_not_found when it does not exist or is not the caller's business */

@@ -2,20 +2,38 @@ import type { Apply } from "./hold.ts";
 import { ZodError } from "zod";
 import type { Database, Tx } from "../../database/database.ts";
 import { requireWrite, type Actor, type Call } from "../../kernel/call.ts";
+import type { Clock } from "../../kernel/clock.ts";
 import { problems, ProblemError, recordNotFound } from "../../kernel/errors.ts";
+import { isHeld } from "../../kernel/held.ts";
 import type { AccessDirectory } from "../permissions/access/access.ts";
 import { confirmationsPermission, presentConfirmation } from "./confirmations.policy.ts";
 import type { ConfirmationRecords } from "./records.ts";
-import { isForTwo, requireOwnWord, requireSecondPerson } from "./rights.ts";
-import { answersOf, keyOf, needsOf, type ConfirmationRow } from "./rows.ts";
+import { canSee, isForTwo, requireOwnWord, requireSecondPerson } from "./rights.ts";
+import { answersOf, keyOf, needsOf, statusAt, withoutInput, type ConfirmationRow } from "./rows.ts";
 import { DeclineConfirmationInput, type ConfirmationView, type Need } from "./confirmations.schema.ts";
 
 interface DecideDeps {
   database: Database;
+  clock: Clock;
   records: ConfirmationRecords;
   access: Pick<AccessDirectory, "actorOf" | "allHold">;
   actions: ReadonlyMap<string, Apply>;
+  operations: ReadonlyMap<string, RunOperation>;
 }
+
+/** A held call of an operation, as it was asked for. */
+export interface HeldOperation {
+  operation: string;
+  input: unknown;
+  /** The API key it was asked with. */
+  clientId: string | null;
+}
+
+/**
+ * Carries out a held call of an operation, with every check again, in transactions of its own: the first of them ends the confirmation.
+ * @returns what the operation answers @throws ProblemError when it is not allowed any more
+ */
+export type RunOperation = (call: Call, held: HeldOperation) => Promise<unknown>;
 
 /** The change was confirmed and is not allowed (any more): everything is rolled back, and the refusal is kept. */
 class RefusedChangeError extends Error {
@@ -28,12 +46,18 @@ class RefusedChangeError extends Error {
   }
 }
 
+/** Somebody said it a moment ago: what they said counts, and nothing happens twice. */
+class SaidBeforeError extends Error {
+  override name = "SaidBeforeError";
+}
+
 /** What people say about held changes. */
-export function createDecisions({ database, records, access, actions }: DecideDeps) {
+export function createDecisions({ database, clock, records, access, actions, operations }: DecideDeps) {
   /** Which change a key names and who asked for it; whether the caller may know is seen under its lock. */
-  async function locate(key: string): Promise<{ id: string; actorId: string }> {
+  async function locate(key: string): Promise<Pick<ConfirmationRow, "id" | "actorId" | "action">> {
     const where = keyOf(key);
-    const found = where === undefined ? null : await database.read.confirmation.findFirst({ where, select: { id: true, actorId: true } });
+    const select = { id: true, actorId: true, action: true };
+    const found = where === undefined ? null : await database.read.confirmation.findFirst({ where, select });
     if (found === null) throw recordNotFound();
     return found;
   }
@@ -64,6 +88,38 @@ export function createDecisions({ database, records, access, actions }: DecideDe
     return presentConfirmation(tx.call, changed, tx.now);
   }
 
+  /** Run a held call of an operation for the person who asked. Its first transaction ends the confirmation, so that both happen or none. */
+  async function carryOutOperation(call: Call, id: string, requester: Actor, run: RunOperation): Promise<ConfirmationView> {
+    const { input, ...held } = await database.read.confirmation.findUniqueOrThrow({ where: { id } });
+    if (!canSee(call, held)) throw recordNotFound();
+    if (statusAt(held, clock.now()) !== "pending") return await database.write(call, (tx) => accept(tx, id, requester));
+    requireTurn(call, held);
+    let ended: ConfirmationView | undefined;
+    const within = async (tx: Tx): Promise<void> => {
+      if (ended !== undefined) return;
+      const said: Tx = { ...tx, call };
+      const { row, isSaid } = await records.open(said, id, "yes");
+      if (isSaid) throw new SaidBeforeError();
+      const changed = await records.change(said, row, { verb: "accept", answer: requireTurn(call, row), needs: [], status: "applied" });
+      tx.afterCommit(() => (ended = presentConfirmation(call, changed, tx.now)));
+    };
+    const { confirmation: _held, ...asked } = callOf(call, held, requester);
+    try {
+      const answer = await run({ ...asked, within }, { operation: held.action, input, clientId: held.clientId });
+      if (ended === undefined) await database.write({ ...call, idempotency: null }, within);
+      // A second person has to confirm it now: that is another change, which waits.
+      return isHeld(answer) ? await show(call, answer.confirmation_required.id) : (ended ?? (await show(call, id)));
+    } catch (error) {
+      if (error instanceof SaidBeforeError) return await database.write(call, (tx) => accept(tx, id, requester));
+      throw refusalOf(error) ?? error;
+    }
+  }
+
+  async function show(call: Call, id: string): Promise<ConfirmationView> {
+    const row = await database.read.confirmation.findUniqueOrThrow({ where: { id }, omit: withoutInput });
+    return presentConfirmation(call, row, clock.now());
+  }
+
   /** The answer to what somebody has said before: nothing happens. */
   function sayAgain({ call, now, afterCommit }: Tx, row: ConfirmationRow): ConfirmationView {
     afterCommit(() => void (call.replayed = true));
@@ -90,10 +146,12 @@ export function createDecisions({ database, records, access, actions }: DecideDe
      */
     async confirm(call: Call, key: string): Promise<ConfirmationView> {
       requireWrite(call, confirmationsPermission);
-      const { id, actorId } = await locate(key);
+      const { id, actorId, action } = await locate(key);
       // The person who asked may have to be looked up at Discord: not while the database waits.
       const requester = await access.actorOf(actorId);
+      const run = operations.get(action);
       try {
+        if (run !== undefined) return await carryOutOperation(call, id, requester, run);
         return await database.write(call, (tx) => accept(tx, id, requester));
       } catch (error) {
         if (!(error instanceof RefusedChangeError)) throw error;

@@ -10,7 +10,7 @@ import type { Held } from "../../kernel/held.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 import { answerOf } from "./records.ts";
 import { isForTwo } from "./rights.ts";
-import { keysOf, needsOf, withoutInput, type ConfirmationRow } from "./rows.ts";
+import { keysOf, needsOf, titleOf, withoutInput, type ConfirmationRow } from "./rows.ts";
 import type { Need } from "./confirmations.schema.ts";
 
 /**
@@ -23,13 +23,13 @@ export type Apply = (tx: Tx, input: unknown) => Promise<unknown>;
 export interface Confirmable {
   /** The registered service method that carries it out, such as `permissions.users.update`. */
   action: string;
-  /** What of `CONFIRM_IN_DISCORD` it belongs to. */
-  group: "permissions" | "keys" | "erasure";
+  /** What of `CONFIRM_IN_DISCORD` it belongs to; an `operation` always waits for the person who asks. */
+  group: "permissions" | "keys" | "erasure" | "operation";
   /** The permission that allows it; a second person has to hold it as well. */
   permission: string;
   /** JSON that `apply` is given once everything is confirmed. */
   input: object;
-  /** What it will do, in plain words. */
+  /** What it will do, in plain words. Further lines hold what people wrote: they go when the change ends. */
   summary: string;
   /** Dangerous permissions it would grant; a second person has to hold them as well. */
   dangerous?: readonly string[];
@@ -44,7 +44,8 @@ export interface Confirmable {
 interface HoldDeps extends Deps<"audit" | "events"> {
   confirmInDiscord: readonly Confirmable["group"][];
   secondPersonForDanger: boolean;
-  actions: ReadonlyMap<string, Apply>;
+  /** Whether an action is registered. */
+  isKnown: (action: string) => boolean;
 }
 
 /** How long a change waits, in seconds: for the person who asked, and when a second one has to be found. */
@@ -61,7 +62,7 @@ const codeLength = 6;
 const noRank = -1;
 
 export function createHold(deps: HoldDeps): (tx: Tx, change: Confirmable) => Promise<Held | undefined> {
-  const { audit, events, actions } = deps;
+  const { audit, events, isKnown } = deps;
 
   async function insert(tx: Tx, actor: Actor, change: Confirmable, needs: readonly Need[]): Promise<Confirmation> {
     const row = await tx.db.confirmation.create({
@@ -84,7 +85,7 @@ export function createHold(deps: HoldDeps): (tx: Tx, change: Confirmable) => Pro
       action: "confirmation.request",
       target: { kind: "confirmation", id: row.id },
       ...(row.subjectUserId !== null && { subjectUserId: row.subjectUserId }),
-      after: { action: row.action, summary: row.summary, needs, expires_at: row.expiresAt.toISOString() },
+      after: { action: row.action, summary: titleOf(row), needs, expires_at: row.expiresAt.toISOString() },
       permission: change.permission,
     });
     events.emit(tx, { type: "confirmation.requested", data: { id: row.id, needs } });
@@ -101,7 +102,7 @@ export function createHold(deps: HoldDeps): (tx: Tx, change: Confirmable) => Pro
     const { actor } = tx.call;
     if (actor === null)
       throw new ProblemError("acting_user_required", { detail: "This change has to be confirmed: name the person who asks." });
-    if (!actions.has(change.action)) throw new Error(`nothing is registered to carry out ${change.action}`);
+    if (!isKnown(change.action)) throw new Error(`nothing is registered to carry out ${change.action}`);
     await lockAsked(tx);
     await requireKey(tx);
     const pending = await tx.db.confirmation.findMany({
@@ -135,7 +136,7 @@ function needsTwo({ dangerous = [], secondPerson = false }: Confirmable, { secon
 /** Who has to confirm. The operator at the command line and the service itself are above it; in Discord the person is there already. */
 function neededFor({ via }: Call, change: Confirmable, deps: HoldDeps): Need[] {
   if (via === "cli" || via === "job") return [];
-  const isStepUp = via !== "slash" && deps.confirmInDiscord.includes(change.group);
+  const isStepUp = via !== "slash" && (change.group === "operation" || deps.confirmInDiscord.includes(change.group));
   return [...(isStepUp ? (["acting_user"] as const) : []), ...(needsTwo(change, deps) ? (["second_person"] as const) : [])];
 }
 

@@ -5,7 +5,7 @@ import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import { confirmationsPermission } from "./confirmations.policy.ts";
 import { canSee } from "./rights.ts";
-import { answersOf, statusAt, withoutInput, type Answer, type ConfirmationRow } from "./rows.ts";
+import { answersOf, statusAt, titleOf, withoutInput, type Answer, type ConfirmationRow } from "./rows.ts";
 import { needs, type ConfirmationView, type Need } from "./confirmations.schema.ts";
 
 /** One step of a held change; without a status it stays pending. */
@@ -89,6 +89,7 @@ function dataOf(tx: Tx, row: ConfirmationRow, step: Step): Prisma.ConfirmationUp
   return {
     revision: { increment: 1 },
     ...(status !== undefined && { status, endedAt: tx.now }),
+    ...(status !== undefined && titleOf(row) !== row.summary && { summary: titleOf(row), input: {} }),
     ...(needs !== undefined && { needs: [...needs] }),
     ...(failure !== undefined && { failure }),
     ...(answer !== undefined && { answers: [...answersOf(row), ...answerOf(tx, answer, step.reason)] }),

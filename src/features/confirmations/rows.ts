@@ -25,6 +25,9 @@ export const answersOf = (row: ConfirmationRow): Answer[] => Answers.parse(row.a
 export const needsOf = (row: ConfirmationRow): Need[] => Needs.parse(row.needs);
 export const keysOf = (row: ConfirmationRow): string[] => Keys.parse(row.keys);
 
+/** What a change does, without the lines that hold what people wrote. */
+export const titleOf = ({ summary }: Pick<ConfirmationRow, "summary">): string => summary.split("\n", 1)[0] ?? "";
+
 /** The status that counts at a moment, whether or not the sweep has come by. */
 export function statusAt(row: ConfirmationRow, now: Date): ConfirmationView["status"] {
   return row.status === "pending" && row.expiresAt <= now ? "expired" : (row.status as ConfirmationView["status"]);

@@ -44,6 +44,7 @@ export const health = feature({
           },
           workflows: [...workflowKinds],
           webhooks: false,
+          mcp: config.mcp,
           events: true,
         }),
         routes: routeRegistry,

@@ -19,6 +19,7 @@ export const CapabilitiesView = z
     roster: z.object({ entries: z.boolean(), history: z.boolean(), sync_member: z.boolean(), audit: z.boolean() }),
     workflows: z.array(z.string()),
     webhooks: z.boolean(),
+    mcp: z.boolean().meta({ description: "Whether the operations are offered at `/mcp`, too" }),
     events: z.boolean(),
   })
   .meta({ id: "Capabilities", description: "What of the contract is in use here" });

@@ -9,7 +9,7 @@ import { keyedHash } from "../../kernel/secrets.ts";
 import type { AccessDirectory } from "../permissions/access/access.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import { createAddressCheck } from "./grants.ts";
-import { limitsOf, makersOf, settingsOf, type KeySettings } from "./keys.policy.ts";
+import { limitsOf, makersOf, settingsOf, stateAt, type KeySettings } from "./keys.policy.ts";
 import type { PublicKey } from "./keys.schema.ts";
 import type { KeysService } from "./keys.service.ts";
 import { parseKey } from "./secrets.ts";
@@ -89,14 +89,26 @@ export function createKeyStore(options: KeyStoreOptions) {
     const [row] = await database.read.$select("ApiKey", Prisma.sql`WHERE t.key_id = ${text.keyId}`);
     if (!isSecret(text.secret, row?.secretHash, pepper) || row === undefined) return undefined;
     const settings = settingsOf(row);
-    const isInScopes = permissions.createScopes(settings.scopes);
-    const key = toVerified(row, settings, limitsOf(access, makersOf(row), isInScopes), await importKey(settings.publicKey));
+    const key = toVerified(row, settings, limitsFor(row, settings), await importKey(settings.publicKey));
     // A revocation during the look-up must not be outlived by what was read before it.
     if (!key.isRevoked && generation === before) verified.set(digest(presented), key);
     return key;
   }
 
+  const limitsFor = (row: ApiKey, settings: KeySettings) => limitsOf(access, makersOf(row), permissions.createScopes(settings.scopes));
+
   return {
+    /**
+     * A key as it stands now, for what somebody asked with it before; undefined when it cannot name anybody any more.
+     * @param id of the key, which is no secret
+     */
+    async find(id: string, now: Date): Promise<CallClient | undefined> {
+      const [row] = await database.read.$select("ApiKey", Prisma.sql`WHERE t.id = ${id}`);
+      if (row === undefined || stateAt(row, now) !== "active") return undefined;
+      const settings = settingsOf(row);
+      const limits = limitsFor(row, settings);
+      return settings.delegation === "none" || !limits.mayName() ? undefined : clientOf(row, settings, limits);
+    },
     /** A key verified before, with its hash compared by look-up; synchronous. */
     recall: (presented: string): VerifiedKey | undefined => verified.get(digest(presented)),
     verify,
@@ -131,15 +143,14 @@ async function importKey(jwk: PublicKey | null): Promise<CryptoKey | undefined> 
   return key instanceof Uint8Array ? undefined : key;
 }
 
-function toVerified(
-  row: ApiKey,
-  { name, delegation, ipAllowlist, expiresAt }: KeySettings,
-  limits: ReturnType<typeof limitsOf>,
-  publicKey: CryptoKey | undefined,
-) {
-  const client = { id: row.id, name, expiresAt, ...limits } satisfies CallClient;
+function clientOf({ id }: ApiKey, { name, expiresAt }: KeySettings, limits: ReturnType<typeof limitsOf>) {
+  return { id, name, expiresAt, ...limits } satisfies CallClient;
+}
+
+function toVerified(row: ApiKey, settings: KeySettings, limits: ReturnType<typeof limitsOf>, publicKey: CryptoKey | undefined) {
+  const { delegation, ipAllowlist, expiresAt } = settings;
   return {
-    client,
+    client: clientOf(row, settings, limits),
     makers: makersOf(row),
     /** What the pipeline is told about the client; one object per key. */
     caller: { id: row.id, keyId: row.keyId, expiresAt },

@@ -1,0 +1,100 @@
+import type { Verbs, VerbInput } from "../commands/verbs.ts";
+import type { Core } from "../core.ts";
+import type { ConfirmationsService } from "../features/confirmations/confirmations.service.ts";
+import type { KeyStore } from "../features/keys/store.ts";
+import { can, requireWrite, type Call } from "../kernel/call.ts";
+import { ProblemError } from "../kernel/errors.ts";
+import { isSnowflake } from "../kernel/fields.ts";
+import { isHeld, type HeldView } from "../kernel/held.ts";
+import { permissionOf } from "../operations/access.ts";
+import { spend, budgetOf } from "../operations/rate-limit.ts";
+import type { Tool } from "./tools.ts";
+
+export interface HoldingDeps extends Pick<Core, "clock" | "database" | "limiters"> {
+  confirmations: Pick<ConfirmationsService, "hold" | "registerOperations">;
+  keyStore: Pick<KeyStore, "find">;
+  verbs: Verbs;
+  tools: ReadonlyMap<string, Tool>;
+}
+
+/** What a held call answers: nothing was changed yet. */
+interface HeldAnswer {
+  success: true;
+  code: "confirmation_required";
+  data: HeldView;
+  next: string;
+}
+
+/** What people need to give their word in Discord. */
+const permission = "permissions.read";
+/** Characters that a reply in Discord has room for: nobody confirms what they cannot read. */
+const shownLength = 1200;
+
+/** Calls that wait until the acting user confirms them in Discord, and are then carried out in their name. */
+export function createHolding({ clock, database, limiters, confirmations, keyStore, verbs, tools }: HoldingDeps) {
+  const inDiscord = (call: Call): Call => ({ ...call, client: null });
+
+  const writes = [...tools].filter(([, { isWrite }]) => isWrite).map(([name]) => name);
+  confirmations.registerOperations(writes, async (call, { operation, input, clientId }) => {
+    // A key never does more than it may at the moment, and nothing once it is gone.
+    const client = clientId === null ? undefined : await keyStore.find(clientId, clock.now());
+    if (client === undefined) throw new ProblemError("credential_revoked");
+    return await verbs.run(operation, { ...call, client }, input as VerbInput);
+  });
+
+  return {
+    /** Whether the acting user can give their word in Discord. */
+    canConfirm: (call: Call): boolean => can(inDiscord(call), permission),
+
+    /**
+     * Everything that is checked before a handler, and then the call is kept.
+     * @throws ProblemError as the route refuses
+     */
+    async hold({ spec }: Tool, call: Call, given: VerbInput): Promise<HeldAnswer> {
+      const { operationId, access, summary } = spec;
+      verbs.check(operationId, call, given);
+      requireWrite(inDiscord(call), permission);
+      spend(limiters.write, budgetOf(spec, { clientId: call.client?.id ?? "", actorId: call.actor?.id }, {}), clock.now().getTime());
+      const subjectUserId = subjectOf(given);
+      const held = await database.write(call, (tx) =>
+        confirmations.hold(tx, {
+          action: operationId,
+          group: "operation",
+          permission: "permission" in access ? permissionOf(access)(given.params ?? {}) : permission,
+          input: given,
+          summary: `Asked for by an AI client: ${summary}\n${shown(given)}`,
+          ...(subjectUserId !== undefined && { subjectUserId }),
+        }),
+      );
+      if (!isHeld(held)) throw new Error(`${operationId} was not held`);
+      const { confirmation_required: data } = held;
+      const next = `Nothing was changed. Ask the acting user to read and confirm it in Discord with /confirm show code:${data.code} before ${data.expires_at}.`;
+      return { success: true, code: "confirmation_required", data, next };
+    },
+  };
+}
+
+/** Every field that was given, a line each: what a person reads before they confirm. @throws ProblemError validation_failed */
+function shown({ params = {}, query = {}, body, revision }: VerbInput): string {
+  const isFields = typeof body === "object" && body !== null && !Array.isArray(body);
+  // Some bodies take fields of any name: none of them is to look like another part, or like a line of its own.
+  const named = (name: string): string => (/^\w+$/.test(name) ? name : JSON.stringify(name));
+  const lines = (fields: object, part = ""): string[] =>
+    Object.entries(fields).map(([name, value]) => `${part}${named(name)}: ${JSON.stringify(value)}`);
+  const text = [
+    ...lines(params, "path "),
+    ...lines(query, "query "),
+    ...lines(isFields ? body : body === undefined ? {} : { body }),
+    ...lines(revision === undefined ? {} : { revision }, "with "),
+  ].join("\n");
+  if (text.length <= shownLength) return text;
+  const detail = `What is asked for has to fit into a message of Discord, where it is confirmed: at most ${shownLength.toString()} characters.`;
+  throw new ProblemError("validation_failed", { detail });
+}
+
+/** Whom it is done to, as far as a field says. */
+function subjectOf({ params = {}, body }: VerbInput): string | undefined {
+  const fields: Record<string, unknown> = { ...(typeof body === "object" ? body : {}), ...params };
+  const named = ["discord_user_id", "subject_id", "user_id", "primary_user_id", "target_id"].map((name) => fields[name]);
+  return named.find((value): value is string => typeof value === "string" && isSnowflake(value));
+}
