@@ -42,6 +42,8 @@ import { workflowsSentences } from "./features/workflows/workflows.sentences.ts"
 import { appealPageTexts } from "./features/workflows/appeals/appeal-page.texts.ts";
 import { noticesTexts } from "./features/workflows/notices.texts.ts";
 import { directSentences, directTexts } from "./features/workflows/direct/direct.texts.ts";
+import { webhooksSentences } from "./features/webhooks/webhooks.sentences.ts";
+import { webhooksTexts } from "./features/webhooks/webhooks.texts.ts";
 import { requestTitlesDe, workflowsTexts } from "./features/workflows/workflows.texts.ts";
 import type { Sentences } from "./kernel/sentences.ts";
 import { labels } from "./commands/locales/labels.ts";
@@ -81,6 +83,7 @@ export const en = {
   ...serversTexts.en,
   ...setupTexts.en,
   ...staffTexts.en,
+  ...webhooksTexts.en,
   ...workflowsTexts.en,
   ...noticesTexts.en,
   ...directTexts.en,
@@ -116,6 +119,7 @@ export const de = {
   ...serversTexts.de,
   ...setupTexts.de,
   ...staffTexts.de,
+  ...webhooksTexts.de,
   ...workflowsTexts.de,
   ...noticesTexts.de,
   ...directTexts.de,
@@ -147,6 +151,7 @@ export const deSentences: Sentences = {
   ...serversSentences,
   ...staffSentences,
   ...timelineSentences,
+  ...webhooksSentences,
   ...workflowsSentences,
   ...directSentences,
 };

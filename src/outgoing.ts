@@ -112,6 +112,15 @@ export function createOutgoing({ allowed, stopping, timeoutMs = 15_000, connecti
   }
 
   return {
+    /** Refuse an address by what it says alone; what its name stands for is looked at when it is asked. @throws OutgoingFailed */
+    requireAskable(address: string): void {
+      const url = new URL(address);
+      requireUsual(url);
+      const host = url.hostname.replace(/^\[|\]$/g, "");
+      if (isIP(host) !== 0) requireReachable(host, url.protocol);
+      else if (allowed.length === 0 && url.protocol !== "https:") throw new OutgoingFailed("The address has to begin with https.");
+    },
+
     /**
      * Read an address.
      * @throws OutgoingFailed when the address is refused, or does not answer in time or in size

@@ -43,7 +43,7 @@ export const health = feature({
             audit: isOn("roster.audit"),
           },
           workflows: [...workflowKinds],
-          webhooks: false,
+          webhooks: true,
           events: true,
         }),
         routes: routeRegistry,

@@ -88,15 +88,24 @@ export function createKeyStore(options: KeyStoreOptions) {
     const before = generation;
     const [row] = await database.read.$select("ApiKey", Prisma.sql`WHERE t.key_id = ${text.keyId}`);
     if (!isSecret(text.secret, row?.secretHash, pepper) || row === undefined) return undefined;
-    const settings = settingsOf(row);
-    const isInScopes = permissions.createScopes(settings.scopes);
-    const key = toVerified(row, settings, limitsOf(access, makersOf(row), isInScopes), await importKey(settings.publicKey));
+    const key = await keyOf(row);
     // A revocation during the look-up must not be outlived by what was read before it.
     if (!key.isRevoked && generation === before) verified.set(digest(presented), key);
     return key;
   }
 
+  async function keyOf(row: ApiKey): Promise<VerifiedKey> {
+    const settings = settingsOf(row);
+    const isInScopes = permissions.createScopes(settings.scopes);
+    return toVerified(row, settings, limitsOf(access, makersOf(row), isInScopes), await importKey(settings.publicKey));
+  }
+
   return {
+    /** The key of a record as it stands now, for what goes on in its name; undefined once it is revoked. */
+    async clientOf(id: string): Promise<CallClient | undefined> {
+      const [row] = await database.read.$select("ApiKey", Prisma.sql`WHERE t.id = ${id}`);
+      return row === undefined || row.revokedAt !== null ? undefined : (await keyOf(row)).client;
+    },
     /** A key verified before, with its hash compared by look-up; synchronous. */
     recall: (presented: string): VerifiedKey | undefined => verified.get(digest(presented)),
     verify,
