@@ -82,7 +82,8 @@ export function createEndpoint(webhook: Webhook, deps: EndpointDeps) {
 
   /** @returns whether there was anything to tell */
   async function tellSome(): Promise<boolean> {
-    const found = eventStreams.after(position);
+    // Of what fails only the first is tried.
+    const found = eventStreams.after(position, run.failures > 0 ? 1 : undefined);
     const events = found instanceof Promise ? await found : found;
     waitingSince = events[0] === undefined ? undefined : new Date(events[0].view.at);
     for (const event of events) if (!(await tell(event))) return true;

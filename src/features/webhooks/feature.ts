@@ -21,7 +21,7 @@ interface WebhooksNeeds extends Core, Pick<SightDeps, "keyStore" | "access"> {
 
 const timeoutMs = 10_000;
 /** One for each web-hook, and some for tests and redeliveries. */
-const connections = { kept: most.each, all: most.all + 50 };
+const connections = { kept: most.all, all: most.all + 50 };
 
 /** Addresses that are told of events. */
 export const webhooks = feature({

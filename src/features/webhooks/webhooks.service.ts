@@ -270,7 +270,7 @@ const holderOf = ({ client, actor }: Call) => ({ keyId: client?.id ?? null, user
 
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
 
-/** What the audit says of a web-hook: never its secret. */
-function toldOf({ name, url, types, state, keyId, userId }: Webhook | (Omit<Webhook, "types"> & { types: string[] })) {
-  return { name, url, types: types as string[], state, api_key_id: keyId, user_id: userId };
+/** What the audit says of a web-hook: never its secret. Whom it acts for is who the entry says has made, led or enabled it. */
+function toldOf({ name, url, types, state }: Pick<Webhook, "name" | "url" | "types" | "state">) {
+  return { name, url, types: types as string[], state };
 }
