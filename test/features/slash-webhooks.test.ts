@@ -1,9 +1,11 @@
 import { expect, test } from "vitest";
+import { staffAtConsole } from "../contract/world.ts";
 import { createHooked, createReceiver, until, verify } from "./webhooks-ground.ts";
 import { emit, openEvent } from "./events-listener.ts";
 
 test("an owner makes, tests, pauses, resumes, rotates and removes a web-hook in Discord, which acts for them alone", async () => {
-  const { world, owner } = await createHooked();
+  const { world } = await createHooked();
+  const [owner, moderator] = [await staffAtConsole(world, "owner"), await staffAtConsole(world, "moderator")];
   const receiver = await createReceiver();
   const say = (words: string, options: Record<string, string> = {}) => world.slash(owner, `setup webhooks ${words}`, options);
   expect(await say("list")).toContain("There is no web-hook yet");
@@ -21,6 +23,5 @@ test("an owner makes, tests, pauses, resumes, rotates and removes a web-hook in 
   expect(await say("deliveries", { webhook: id })).toContain("`owner.changed`");
   const run = await world.sandbox.as(owner).in(world.guild).runSlashCommand("setup webhooks remove", { webhook: id });
   expect((await run.reply()).content).toContain("Delete **desk**?");
-  const moderator = await world.staff("moderator");
   expect(await world.slash(moderator, "setup webhooks list")).toContain("system.webhooks.manage");
 });
