@@ -15,6 +15,7 @@ const benchmarks: Readonly<Record<string, () => Promise<{ benchmark: Benchmark }
   records: () => import("./records.ts"),
   start: () => import("./start.ts"),
   statements: () => import("./statements.ts"),
+  webhooks: () => import("./webhooks.ts"),
   writers: () => import("./writers.ts"),
 };
 

@@ -50,6 +50,8 @@ export interface Pauses {
   discord?: Pick<DiscordOptions, "retryMs" | "reconnectMs" | "buildThrottler" | "lookUpRestMs" | "repeatMs">;
   cards?: Partial<CardPauses>;
   streams?: Partial<Pace>;
+  /** How much longer web-hooks wait after a failure than usual; below 1: shorter. */
+  webhookRetry?: number;
   /** How long a card waits after a failure of Discord that names no time. */
   cardRetryMs?: number;
 }

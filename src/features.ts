@@ -27,6 +27,7 @@ import { roster, rosterAudits, rosterEntries, rosterSync } from "./features/rost
 import { setup } from "./features/setup/feature.ts";
 import { registry, serverFacts } from "./features/servers/feature.ts";
 import { staff } from "./features/staff/feature.ts";
+import { webhooks } from "./features/webhooks/feature.ts";
 import { timeline } from "./features/timeline/feature.ts";
 import { appeals, cards, deliveries, requestRecords, workflows } from "./features/workflows/feature.ts";
 import type { JobState } from "./jobs.ts";
@@ -70,6 +71,7 @@ export const features = compose<Core & Interfaces>()
   .with(messages)
   .with(cards)
   .with(alerts)
+  .with(webhooks)
   .with(rosterSync)
   .with(callsignRegistry)
   .with(callsignRepairs)
@@ -113,6 +115,7 @@ const chapters = [
   "workflows",
   "audit",
   "events",
+  "webhooks",
   "callsigns",
   "roster",
 ];

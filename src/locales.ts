@@ -42,6 +42,8 @@ import { workflowsSentences } from "./features/workflows/workflows.sentences.ts"
 import { appealPageTexts } from "./features/workflows/appeals/appeal-page.texts.ts";
 import { noticesTexts } from "./features/workflows/notices.texts.ts";
 import { directSentences, directTexts } from "./features/workflows/direct/direct.texts.ts";
+import { webhooksSentences } from "./features/webhooks/webhooks.sentences.ts";
+import { webhooksTexts } from "./features/webhooks/webhooks.texts.ts";
 import { requestTitlesDe, workflowsTexts } from "./features/workflows/workflows.texts.ts";
 import type { Sentences } from "./kernel/sentences.ts";
 import { mcpSentences } from "./mcp/mcp.sentences.ts";
@@ -82,6 +84,7 @@ export const en = {
   ...serversTexts.en,
   ...setupTexts.en,
   ...staffTexts.en,
+  ...webhooksTexts.en,
   ...workflowsTexts.en,
   ...noticesTexts.en,
   ...directTexts.en,
@@ -117,6 +120,7 @@ export const de = {
   ...serversTexts.de,
   ...setupTexts.de,
   ...staffTexts.de,
+  ...webhooksTexts.de,
   ...workflowsTexts.de,
   ...noticesTexts.de,
   ...directTexts.de,
@@ -149,6 +153,7 @@ export const deSentences: Sentences = {
   ...serversSentences,
   ...staffSentences,
   ...timelineSentences,
+  ...webhooksSentences,
   ...workflowsSentences,
   ...directSentences,
 };

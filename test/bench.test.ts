@@ -19,6 +19,7 @@ const short = {
   greedy: "services alive at the end",
   metrics: "ms of CPU to collect once",
   statements: "reached: operations on sqlite",
+  webhooks: "events a second to one receiver",
 } as const;
 
 /** For what a benchmark measures nothing is asserted here: only that it starts, measures and prints its table. */

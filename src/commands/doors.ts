@@ -87,6 +87,8 @@ export const notInDiscord: Readonly<Record<string, string>> = {
   getLiveness: "for machines: whether the service is to be started again",
   getReadiness: "for machines: whether requests can be sent here",
   followEvents: "for machines: a stream that a client follows",
+  getWebhook: "every web-hook is shown whole with /setup webhooks list",
+  redeliverWebhookEvent: "for machines: what a receiver has lost is known there; a place in the log is named by its id",
   listBlacklistChanges: "for machines: a feed by which a client keeps its own copy",
   createCallsignPool: "set up once: the rules of a pool are too many for a form",
   updateCallsignPool: "set up once: the rules of a pool are too many for a form",

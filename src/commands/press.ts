@@ -36,6 +36,7 @@ export const alertPresses = {
   matches: { name: "im", carries: [person] },
   pool: { name: "cp", carries: [{ name: "pool", kind: "text" }] },
   rosterSync: { name: "ry", carries: [] },
+  webhook: { name: "wh", carries: [{ name: "webhook", kind: "text" }] },
   moderate: { name: "mo", carries: [person, { name: "action", kind: "text" }] },
   exempt: { name: "le", carries: [person] },
   confirmHeld: { name: "lc", carries: [] },

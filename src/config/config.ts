@@ -46,6 +46,8 @@ export interface Config {
   };
   /** Private addresses and networks that lists of others may be read from, also by plain http. */
   listsFrom: string[];
+  /** Private addresses and networks that web-hooks may be sent to, also by plain http. */
+  webhookAllowPrivate: string[];
   operator: Operator;
   database: { url: string; synchronous: "full" | "normal" };
   dataDir: string;
@@ -165,6 +167,7 @@ function toConfig(env: Env): Config {
       unsupportedStatus: env.UNSUPPORTED_STATUS,
     },
     listsFrom: env.LISTS_FROM,
+    webhookAllowPrivate: env.WEBHOOK_ALLOW_PRIVATE,
     operator: { name: env.OPERATOR_NAME ?? null, contact: env.CONTACT_URL ?? null },
     database: unprintable(database, { ...database, url: withoutPassword(database.url) }),
     dataDir: env.DATA_DIR,

@@ -58,6 +58,7 @@ export const Env = z.object({
   TRUSTED_PROXIES: addressList.default([]),
   CORS_ORIGINS: webOrigins.default([]),
   LISTS_FROM: addressList.default([]),
+  WEBHOOK_ALLOW_PRIVATE: addressList.default([]),
   SECRET_KEY: parsed(`must be 32 random bytes in base64, 44 characters; ${ownKeys}`, parseKey),
   ENCRYPTION_KEYS: parsed(`must be <id>:<32 random bytes in base64>, comma-separated with distinct ids; ${ownKeys}`, parseKeys),
   RATE_LIMITS: parsed(

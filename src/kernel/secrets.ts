@@ -78,12 +78,14 @@ export const sealedIn = {
   /** Of texts of the form `v1`. */
   formerUserServer: (userId: string): string => `server:${userId}`,
   listKey: (listId: string): string => `followed_list:${listId}:key`,
+  webhookSecret: (webhookId: string): string => `webhook:${webhookId}:secret`,
+  formerWebhookSecret: (webhookId: string): string => `webhook:${webhookId}:former_secret`,
   privacyVerifier: (sessionId: string): string => `privacy_session:${sessionId}:verifier`,
 } as const;
 
 /** Secrets by their form: our keys, also as an address encodes them, bot tokens, sealed texts, and tokens in addresses of consent. */
 const secrets =
-  /prv(?:_|%5[Ff])live(?:_|%5[Ff])[\w%]+|sandbox\.[\w.-]+|[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,}|v[12]\.[\w-]{1,16}\.[\w-]{16}\.[\w-]{22}\.[\w-]+|\/authorize\/[\w-]{20,}/g;
+  /whsec_[\w+/=]+|prv(?:_|%5[Ff])live(?:_|%5[Ff])[\w%]+|sandbox\.[\w.-]+|[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,}|v[12]\.[\w-]{1,16}\.[\w-]{16}\.[\w-]{22}\.[\w-]+|\/authorize\/[\w-]{20,}/g;
 
 /** Replace every secret in what came from outside and is shown or kept: a caller may put one where none belongs. JSON stays JSON. */
 export function redact(text: string): string {

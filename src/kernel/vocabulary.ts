@@ -79,5 +79,6 @@ export const alertKinds = [
   "record_review_due",
   "callsign_pool_low",
   "roster_drift",
+  "webhook_disabled",
 ] as const;
 export type AlertKind = (typeof alertKinds)[number];

@@ -37,7 +37,7 @@ export function createHolding({ clock, database, limiters, confirmations, keySto
   const writes = [...tools].filter(([, { isWrite }]) => isWrite).map(([name]) => name);
   confirmations.registerOperations(writes, async (call, { operation, input, clientId }) => {
     // A key never does more than it may at the moment, and nothing once it is gone.
-    const client = clientId === null ? undefined : await keyStore.find(clientId, clock.now());
+    const client = clientId === null ? undefined : await keyStore.find(clientId, clock.now(), true);
     if (client === undefined) throw new ProblemError("credential_revoked");
     return await verbs.run(operation, { ...call, client }, input as VerbInput);
   });

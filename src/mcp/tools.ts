@@ -22,6 +22,8 @@ const excluded: Readonly<Record<string, Reason>> = {
   createAuthorizationSession: "secret",
   followList: "secret",
   updateFollowedList: "secret",
+  createWebhook: "secret",
+  rotateWebhookSecret: "secret",
   importBlacklist: "file",
   sendListFile: "file",
   exportUserData: "export",

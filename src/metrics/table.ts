@@ -30,6 +30,17 @@ export const metricTable = {
     labels: ["limit"],
   },
   provost_event_streams_open: { type: gauge, help: "Clients that follow GET /events now.", labels: none },
+  provost_webhooks: { type: gauge, help: "Web-hooks, by their state.", labels: ["state"] },
+  provost_webhook_attempts_total: {
+    type: counter,
+    help: "Attempts to deliver events to web-hooks, by how they ended.",
+    labels: ["outcome"],
+  },
+  provost_webhook_oldest_waiting_seconds: {
+    type: gauge,
+    help: "For how long the oldest event has waited that a web-hook has not taken; 0: none waits.",
+    labels: none,
+  },
   provost_database_wait_seconds: {
     type: histogram,
     help: "How long writes waited until their transaction had begun.",

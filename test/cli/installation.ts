@@ -11,6 +11,7 @@ const builds = join(root, "node_modules", ".cache", "provost-tests");
 /** Processes of the tests themselves, which are built together with the program. */
 const children = {
   decisionKill: fileURLToPath(new URL("../faults/decision-kill.child.ts", import.meta.url)),
+  webhooksKill: fileURLToPath(new URL("../faults/webhooks-kill.child.ts", import.meta.url)),
   discordLink: fileURLToPath(new URL("../discord/process.ts", import.meta.url)),
 };
 
@@ -41,7 +42,7 @@ async function install(): Promise<Installation> {
   const built = (path: string): string => join(place, "dist", basename(path).replace(/\.ts$/, ".js"));
   return {
     program: join(place, "bin", "provost.js"),
-    children: { decisionKill: built(children.decisionKill), discordLink: built(children.discordLink) },
+    children: Object.fromEntries(Object.entries(children).map(([name, path]) => [name, built(path)])) as Installation["children"],
   };
 }
 

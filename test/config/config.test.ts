@@ -79,6 +79,7 @@ test("the required variables alone give every default", () => {
     secondPersonForDanger: false,
     leaveAccess: "keep",
     listsFrom: [],
+    webhookAllowPrivate: [],
     switchedOff: new Set(),
     roster: { followsDiscord: true, auditHour: 3, inactiveDays: 30 },
     actionBreaker: 20,

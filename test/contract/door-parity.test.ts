@@ -244,6 +244,8 @@ function placeless(payload: unknown): unknown {
 
 /** What differs by its nature: ids of requests, the door and the key in entries of the audit, and how far work in the background has come. */
 const ofTheDoor = new Set([
+  "api_key_id",
+  "ms",
   "via",
   "requested_via",
   "key_id",
@@ -263,7 +265,7 @@ const ofTheDoor = new Set([
 const ownAddress = /http:\/\/127\.0\.0\.1:\d+\/(authorize\/[\w-]+)?/g;
 
 /** Keys of clients, and codes of changes that are held: each is a secret of its own. */
-const ownSecret = /\bprv_live_\w+|^[2-9A-HJKMNP-Z]{6}$/g;
+const ownSecret = /\bprv_live_\w+|\bwhsec_[\w+/=]+|^[2-9A-HJKMNP-Z]{6}$/g;
 
 function withoutDoor(view: unknown): unknown {
   return JSON.parse(JSON.stringify(view), (name, value: unknown) => {

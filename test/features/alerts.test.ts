@@ -155,6 +155,9 @@ test("every kind says something in both languages, and leaves no gap", () => {
     capacity: 20,
     held_back: 9,
     live: 12,
+    name: "review client",
+    reason: "failing",
+    webhook_id: "0199a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b",
   };
   for (const language of ["en", "de"]) {
     for (const kind of alertKinds) {

@@ -19,6 +19,7 @@ async function keysInUse(world: World): Promise<Record<string, number>> {
     ...(await read.authorizationSession.findMany()).map(({ verifier }) => verifier),
     ...(await read.privacySession.findMany()).map(({ verifier }) => verifier),
     ...(await read.followedList.findMany()).map(({ key }) => key),
+    ...(await read.webhook.findMany()).flatMap(({ secret, formerSecret }) => [secret, formerSecret]),
     ...(await read.tokenRevocation.findMany()).map(({ token }) => token),
     ...(await read.userServer.findMany()).map(({ details }) => details),
   ].filter((text) => text !== null);
@@ -50,10 +51,14 @@ async function createFilled() {
     const reading = { taken: {}, lastSeq: 0, unexplained: 0, explainable: 0, readings: 0, failures: 0 };
     const list = { name: "Harbour Watch", kind: "provost", categories: [], trust: 50, intervalMinutes: 5, state: "following", revision: 1 };
     const key = world.rooms.keyring.encrypt("prv_live_harbour", sealedIn.listKey(id));
+    const secret = world.rooms.keyring.encrypt("whsec_a", sealedIn.webhookSecret(id));
+    const formerSecret = world.rooms.keyring.encrypt("whsec_b", sealedIn.formerWebhookSecret(id));
+    const hook = { name: "hook", url: "https://client.example/", types: [], state: "paused", position: 0, failures: 0, revision: 1 };
+    await db.webhook.create({ data: { id, secret, formerSecret, ...hook, createdAt: now, updatedAt: now } });
     await db.followedList.create({ data: { id, key, ...list, ...reading, createdAt: now, updatedAt: now } });
   });
   const before = await keysInUse(world);
-  expect(before).toEqual({ k1: 3 * 2 + 1 + 1 + 1 + 1 + 450 });
+  expect(before).toEqual({ k1: 3 * 2 + 1 + 1 + 1 + 1 + 2 + 450 });
   const [[, first] = ["", Buffer.alloc(0)]] = world.encryptionKeys;
   const fresh = randomBytes(32);
   await world.restart({

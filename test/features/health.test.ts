@@ -16,7 +16,7 @@ const capabilities = {
   callsigns: { next: false, lookup: false, repair: false, registry: false },
   roster: { entries: true, history: true, sync_member: true, audit: true },
   workflows: ["poach"],
-  webhooks: false,
+  webhooks: true,
   mcp: false,
   events: false,
 };

@@ -163,6 +163,7 @@ export function steady(line: string, { world, people, guild, clock }: Stage): st
       .replaceAll(/`(?=[a-z\d]*[A-Z\d])[A-Za-z\d]{12}`/g, "(key id)")
       .replaceAll(/http:\/\/127\.0\.0\.1:\d+/g, "https://harbour.example")
       .replaceAll(/prv_live_\w+/g, "prv_live_…")
+      .replaceAll(/whsec_[\w+/=]+/g, "whsec_…")
       .replaceAll(/(\/authorize\/)[\w-]{16,}/g, "$1…")
   );
 }

@@ -128,7 +128,7 @@ test("it is refused, and changes nothing, once the person or the key may not do 
   if (!("key" in revoked)) throw new Error("held");
   const third = await askToSuspend(world, admin, subject, revoked.key);
   await world.app.keys.revoke(call, revoked.id);
-  expect(await world.app.keyStore.find(revoked.id, new Date())).toBeUndefined();
+  expect(await world.app.keyStore.find(revoked.id, new Date(), true)).toBeUndefined();
   await confirm(world, admin, third.code);
   expect(await statusOf(world, third.id)).toMatchObject({ status: "failed", failure: "credential_revoked", input: {} });
 

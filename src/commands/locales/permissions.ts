@@ -8,6 +8,7 @@ const de: Titles = {
   "permission system.act": "Als System handeln",
   "permission system.settings.read": "Einstellungen lesen",
   "permission system.settings.manage": "Einstellungen ändern",
+  "permission system.webhooks.manage": "Webhooks verwalten",
   "permission clients.manage": "API-Schlüssel verwalten",
   "permission authorize.create": "Um Freigaben bitten",
   "permission authorize.revoke": "Freigaben beenden",

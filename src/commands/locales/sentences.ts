@@ -127,4 +127,14 @@ export const commonSentences: Sentences = {
   "At most 100 years; leave it out or send null where permanent is meant.":
     "Höchstens 100 Jahre; lass es weg, wenn es auf Dauer sein soll.",
   "Write a duration such as P30D or 30d.": "Schreib eine Dauer wie 30d oder P30D.",
+
+  // What is asked at addresses that people name.
+  "The address leads into a private network, which the operator has not allowed.":
+    "Die Adresse führt in ein privates Netz, das der Betreiber nicht erlaubt hat.",
+  "The address has to begin with https.": "Die Adresse muss mit https beginnen.",
+  "The name of the address is not known.": "Den Namen in der Adresse gibt es nicht.",
+  "The address did not answer in time.": "Die Adresse hat nicht rechtzeitig geantwortet.",
+  "The address cannot be reached.": "Die Adresse ist nicht erreichbar.",
+  "Leave names, passwords and # out of the address.": "Lass Namen, Passwörter und # aus der Adresse weg.",
+  "The port of the address has to be 443, or 1024 or above.": "Der Port der Adresse muss 443 oder mindestens 1024 sein.",
 };

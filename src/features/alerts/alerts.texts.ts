@@ -29,6 +29,13 @@ export const alertsTexts = texts({
     "alert callsign_pool_low": "The pool **{pool}** has {free} of {capacity} callsigns left.",
     "alert roster_drift title": "The roster does not follow Discord",
     "alert roster_drift": "Discord shows changes for {held_back} of {live} people at once. Nothing is changed until somebody looks at it.",
+    "alert webhook_disabled title": "A web-hook was disabled",
+    "alert webhook_disabled":
+      "**{name}** is sent nothing more: {reason}. Look at its deliveries, mend it, and enable it with `/setup webhooks resume`.",
+    "alert reason gone": "its receiver wants nothing more (410)",
+    "alert reason failing": "its receiver has not taken anything for five days",
+    "alert reason key": "its API key has ended",
+    "alert reason person": "whoever it acts for may not follow events any more",
     "setup alerts": "What the alerts channel of this server is told",
     "setup alerts show": "See which kinds of alerts this server is told",
     "setup alerts mute": "Tell the alerts channel nothing more of a kind",
@@ -46,6 +53,7 @@ export const alertsTexts = texts({
     "= record_review_due": "records to look at again",
     "= callsign_pool_low": "pools with few callsigns",
     "= roster_drift": "a roster that does not follow Discord",
+    "= webhook_disabled": "web-hooks that were disabled",
   },
   de: {
     "alert open": "Öffnen",
@@ -76,6 +84,13 @@ export const alertsTexts = texts({
     "alert roster_drift title": "Die Mitgliederliste folgt Discord nicht",
     "alert roster_drift":
       "Discord zeigt Änderungen für {held_back} von {live} Personen auf einmal. Nichts wird geändert, bis jemand es sich ansieht.",
+    "alert webhook_disabled title": "Ein Webhook wurde abgeschaltet",
+    "alert webhook_disabled":
+      "**{name}** wird nichts mehr gesendet: {reason}. Sieh dir die Zustellungen an, behebe die Ursache und schalte ihn mit `/setup webhooks resume` wieder ein.",
+    "alert reason gone": "der Empfänger will nichts mehr (410)",
+    "alert reason failing": "der Empfänger hat fünf Tage lang nichts angenommen",
+    "alert reason key": "der API-Schlüssel gilt nicht mehr",
+    "alert reason person": "wer dahintersteht, darf Ereignissen nicht mehr folgen",
     "setup alerts": "Was im Alarmkanal dieses Servers gemeldet wird",
     "setup alerts show": "Ansehen, was diesem Server gemeldet wird",
     "setup alerts mute": "Etwas nicht mehr im Alarmkanal melden",
@@ -93,5 +108,6 @@ export const alertsTexts = texts({
     "= record_review_due": "Einträge, die zu prüfen sind",
     "= callsign_pool_low": "Pools mit wenigen Rufzeichen",
     "= roster_drift": "eine Mitgliederliste, die Discord nicht folgt",
+    "= webhook_disabled": "abgeschaltete Webhooks",
   },
 });

@@ -28,6 +28,7 @@ export const alertSpecs: Readonly<Record<AlertKind, AlertSpec>> = {
   },
   callsign_pool_low: { raisedBy: "callsign.low_pool", about: ["pool"] },
   roster_drift: { raisedBy: "roster.drift", about: [] },
+  webhook_disabled: { raisedBy: "webhook.disabled", about: ["webhook_id"] },
 };
 
 /** What an event means for alerts: which kinds it begins or ends. */

@@ -102,6 +102,28 @@ export const sealedColumns: readonly SealedColumn[] = [
       (await db.tokenRevocation.updateMany({ where: { id, token: sealed }, data: { token } })).count,
   },
   {
+    name: "webhooks.former_secret",
+    ...keyedBy(sealedIn.formerWebhookSecret),
+    find: async (db, query) =>
+      (await db.webhook.findMany(next("id", "formerSecret", query))).map(({ id, formerSecret }) => textOf(id, formerSecret)),
+    replace: async (db, { key: [id], sealed }, formerSecret) =>
+      (await db.webhook.updateMany({ where: { id, formerSecret: sealed }, data: { formerSecret } })).count,
+  },
+  {
+    name: "webhooks.secret",
+    ...keyedBy(sealedIn.webhookSecret),
+    find: async (db, { current, after, limit }) =>
+      (
+        await db.webhook.findMany({
+          where: { NOT: { secret: { startsWith: current } }, ...(after !== null && { id: { gt: after[0] } }) },
+          orderBy: { id: "asc" },
+          take: limit,
+        })
+      ).map(({ id, secret }) => textOf(id, secret)),
+    replace: async (db, { key: [id], sealed }, secret) =>
+      (await db.webhook.updateMany({ where: { id, secret: sealed }, data: { secret } })).count,
+  },
+  {
     name: "user_servers.details",
     form: "v2",
     reseal(deps, { key: [userId, serverHash], sealed }) {

@@ -7,7 +7,7 @@ import { eventTypes, type EventType } from "./types.ts";
 /** The right to listen at all is the weakest there is; what is heard depends on the permission of each event. */
 export const eventsPolicy = { follow: "staff.read", sweep: "system.act" } as const;
 
-/** An event as streams hand it out. */
+/** An event as it is handed out. */
 export type Told = ReturnType<typeof presentEvent>;
 
 /**
@@ -57,7 +57,7 @@ export function presentEvent({ seq, id, at, type, permission, data }: OutboxEven
   const view: EventView = { seq, id, at: at.toISOString(), type, data: data as EventView["data"] };
   const isNarrowed = permission !== eventTypes[type as EventType]?.permission;
   const names = isNarrowed ? Object.values(view.data).filter((value) => typeof value === "string") : [];
-  return { seq, type, permission, names, frame: `id: ${seq}\nevent: ${type}\ndata: ${JSON.stringify(view)}\n\n` };
+  return { seq, type, permission, names, view, frame: `id: ${seq}\nevent: ${type}\ndata: ${JSON.stringify(view)}\n\n` };
 }
 
 /** How long a client waits before it comes back, and where it stands until the first event. */

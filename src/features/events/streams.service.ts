@@ -1,13 +1,13 @@
 import type { Readable } from "node:stream";
 import type { Logger } from "../../database/database.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
-import { ProblemError } from "../../kernel/errors.ts";
+import { fieldError, ProblemError } from "../../kernel/errors.ts";
 import { createHiddenIds } from "../../kernel/visibility.ts";
-import { createPlaces, eventsPolicy, requireReadable } from "./events.policy.ts";
+import { createPlaces, eventsPolicy, presentEvent, requireReadable, type Told } from "./events.policy.ts";
 import { FollowEventsQuery, typesOf } from "./events.schema.ts";
 import type { EventsService } from "./events.service.ts";
 import { createEventStream, type EventStream, type Pace, type Start } from "./stream.ts";
-import { createTail, createViewer, type ViewerDeps } from "./tail.ts";
+import { createTail, createViewer, type Viewer, type ViewerDeps } from "./tail.ts";
 
 export interface StreamsDeps extends Omit<ViewerDeps, "hiddenIds"> {
   events: Pick<EventsService, "onCommit">;
@@ -28,34 +28,40 @@ export function createEventStreams(deps: StreamsDeps) {
   const { database, events, logger, places: limits = defaultPlaces, pollMs = 1000 } = deps;
   const pace = { ...usualPace, ...deps.pace };
   const streams = new Set<EventStream>();
+  /** Parts of the service that follow. */
+  const parts = new Set<(grown: readonly Told[]) => void>();
   const hiddenRecords = createHiddenIds();
   const places = createPlaces(limits);
   const tail = createTail({
     read: database.read,
     onGrowth: (grown) => {
       for (const stream of streams) stream.noteGrowth(grown);
+      for (const hear of parts) hear(grown);
     },
     ...(logger !== undefined && { logger }),
   });
   let isClosed = false;
+  const isFollowed = (): boolean => streams.size + parts.size > 0;
   const look = (): void => {
-    if (streams.size > 0) void tail.look();
+    if (isFollowed()) void tail.look();
   };
   events.onCommit(look);
   const timer = setInterval(look, pollMs).unref();
 
   async function startAt(asked: number | undefined): Promise<Start> {
     const { oldest, newest } = await tail.ends();
-    if (streams.size === 0) tail.skip(newest);
+    if (!isFollowed()) tail.skip(newest);
     if (asked === undefined) return { cursor: newest };
     const first = Math.max(oldest, 1);
     return asked <= newest ? { cursor: asked } : { cursor: first - 1, lostUntil: first };
   }
 
+  const viewerOf = (call: Call): Promise<Viewer> => createViewer({ ...deps, hiddenIds: hiddenRecords.hiddenIds }, call);
+
   async function open(call: Call, wanted: ReadonlySet<string> | undefined, position: number | undefined): Promise<Readable> {
     const leave = places.take(call.client?.id ?? call.actor?.id ?? "");
     try {
-      const viewer = await createViewer({ ...deps, hiddenIds: hiddenRecords.hiddenIds }, call);
+      const viewer = await viewerOf(call);
       const start = await startAt(position);
       if (isClosed) throw new ProblemError("shutting_down", { retryAfter: 5 });
       const stream = createEventStream({
@@ -97,6 +103,45 @@ export function createEventStreams(deps: StreamsDeps) {
       const wanted = types === undefined ? undefined : typesOf(types);
       requireReadable(call, wanted);
       return open(call, wanted, positionOf(lastEventId) ?? after);
+    },
+
+    /**
+     * Follow as a part of the service: the same events from the same memory, seen through the viewers it asks for.
+     * @param hear told of every batch once `after` has it
+     * @returns the way to end it
+     */
+    async join(hear: (grown: readonly Told[]) => void): Promise<() => void> {
+      const { newest } = await tail.ends();
+      if (!isFollowed()) tail.skip(newest);
+      parts.add(hear);
+      look();
+      return () => void parts.delete(hear);
+    },
+    /** The next events after a number, for whoever has joined; empty at the end. */
+    after: tail.after,
+    /** An event by its id, as long as it is kept. */
+    async eventOf(id: string): Promise<Told | undefined> {
+      const row = await database.read.outboxEvent.findUnique({ where: { id } });
+      return row === null ? undefined : presentEvent(row);
+    },
+    /** What somebody sees of the events, as they stand at each moment. @throws ProblemError credential_revoked */
+    viewerOf,
+    typesOf,
+    /**
+     * Refuse names that stand for no type, and somebody who would hear nothing.
+     * @param names types, or `prefix.*`; none: everything
+     * @throws ProblemError validation_failed, permission_denied, acting_user_not_staff
+     */
+    requireTypes(call: Call, names: readonly string[]): void {
+      requirePermission(call, eventsPolicy.follow);
+      const unknown = names.findIndex((name) => typesOf(name).size === 0);
+      if (unknown !== -1)
+        throw fieldError(
+          `/types/${unknown.toString()}`,
+          "unknown_type",
+          "Name types of events, or prefix.* for several; GET /events lists them.",
+        );
+      requireReadable(call, names.length === 0 ? undefined : typesOf(names.join()));
     },
 
     /** How many clients follow now. */

@@ -31,8 +31,8 @@ export function createTail({ read, onGrowth, logger }: TailOptions) {
   let isLooking = false;
   let isAskedAgain = false;
 
-  async function page(after: number): Promise<Told[]> {
-    const rows = await read.outboxEvent.findMany({ where: { seq: { gt: after } }, orderBy: { seq: "asc" }, take: pageSize });
+  async function page(after: number, most = pageSize): Promise<Told[]> {
+    const rows = await read.outboxEvent.findMany({ where: { seq: { gt: after } }, orderBy: { seq: "asc" }, take: most });
     return rows.map(presentEvent);
   }
 
@@ -71,10 +71,10 @@ export function createTail({ read, onGrowth, logger }: TailOptions) {
       last = to;
     },
 
-    /** The next events after a number: at once when memory holds all of them. Empty at the end. */
-    after(seq: number): readonly Told[] | Promise<readonly Told[]> {
+    /** The next events after a number: at once when memory holds all of them, otherwise so many at most. Empty at the end. */
+    after(seq: number, most?: number): readonly Told[] | Promise<readonly Told[]> {
       if (seq >= (recent[0]?.seq ?? last + 1) - 1) return recent.slice(recent.findLastIndex((event) => event.seq <= seq) + 1);
-      return page(seq);
+      return page(seq, most);
     },
 
     /** The numbers of the oldest and the newest event there are; 0 and 0 before the first. */

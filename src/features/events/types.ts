@@ -55,6 +55,11 @@ const rows = [
   ["staff.profile_changed", "staff.profile.read", "The profile of a staff member changed"],
   ["staff_role.changed", "staffroles.read", "A staff role or the Discord roles that stand for it changed"],
   ["user.erased", "users.authorization.read", "What a person had shared was deleted: forget it, too"],
+  [
+    "webhook.disabled",
+    "system.webhooks.manage",
+    "A web-hook is sent nothing more until somebody enables it: its receiver is gone or failed for days, or whoever it acts for may not follow events any more",
+  ],
   ["workflow.claimed", "workflows.read", "Somebody took a request on, or was assigned to it"],
   ["workflow.created", "workflows.read", "A request was filed"],
   ["workflow.decided", "workflows.read", "A request was approved, denied, withdrawn or closed as void"],

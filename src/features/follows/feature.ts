@@ -1,11 +1,11 @@
 import { feature } from "../../compose.ts";
 import type { Core } from "../../core.ts";
 import type { BlacklistTransfer } from "../blacklist/import/import.service.ts";
+import { createOutgoing } from "../../outgoing.ts";
 import { createFollowedEntries } from "./entries.ts";
 import { followsCommands } from "./follows.commands.ts";
 import { followsRoutes } from "./follows.routes.ts";
 import { createFollowsService, type FollowsDeps } from "./follows.service.ts";
-import { createOutgoing } from "./outgoing.ts";
 
 /** What followed lists say, as other features ask it. */
 export const followedEntries = feature({

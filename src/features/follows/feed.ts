@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
+import { OutgoingFailed } from "../../outgoing.ts";
 import { severities } from "../../kernel/vocabulary.ts";
 
 /** One entry of a feed as it was taken: its number, the record, and its revision. */
@@ -52,6 +53,11 @@ export const FeedPage = z.object({
   meta: z.object({ resume_cursor: z.string().min(1).max(2000) }),
 });
 export type FeedPage = z.infer<typeof FeedPage>;
+
+/** Why a list could not be read this time: its address did not answer, or not as a list does; said to people, so it holds no key. */
+export class ReadingFailed extends OutgoingFailed {
+  override name = "ReadingFailed";
+}
 
 /** What a feed says does not fit what it said before. Nothing more of it is believed until a person has looked. */
 export class FeedRefused extends Error {

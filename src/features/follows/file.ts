@@ -5,7 +5,7 @@ import { recommendedActions, severities } from "../../kernel/vocabulary.ts";
 import type { BlacklistTransfer } from "../blacklist/import/import.service.ts";
 import type { SourceLine } from "../blacklist/import-lines.ts";
 import { entryCategories, entryKinds, maxFileEntries } from "./follows.schema.ts";
-import { ReadingFailed } from "./outgoing.ts";
+import { ReadingFailed } from "./feed.ts";
 import { subjectOf } from "./subjects.ts";
 
 /** What is read of a line; the other columns of an export are left alone. */

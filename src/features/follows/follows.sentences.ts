@@ -2,12 +2,6 @@ import type { Sentences } from "../../kernel/sentences.ts";
 
 /** What is said about lists of others, in German. */
 export const followsSentences: Sentences = {
-  "The address leads into a private network, which the operator has not allowed.":
-    "Die Adresse führt in ein privates Netz, das der Betreiber nicht erlaubt hat.",
-  "The address has to begin with https.": "Die Adresse muss mit https beginnen.",
-  "The name of the address is not known.": "Den Namen in der Adresse gibt es nicht.",
-  "The address did not answer in time.": "Die Adresse hat nicht rechtzeitig geantwortet.",
-  "The address cannot be reached.": "Die Adresse ist nicht erreichbar.",
   "The answer is too long.": "Die Antwort ist zu lang.",
   "The list refuses the key.": "Die Liste lehnt den Schlüssel ab.",
   "The list answers with status {status}.": "Die Liste antwortet mit Status {status}.",
@@ -32,7 +26,6 @@ export const followsSentences: Sentences = {
   "Name the address of the other Provost.": "Nenne die Adresse des anderen Provost.",
   "Send an API key of the other Provost.": "Sende einen API-Schlüssel des anderen Provost.",
   "Write an address that begins with https://.": "Schreibe eine Adresse, die mit https:// beginnt.",
-  "Leave names, passwords and # out of the address.": "Lass Namen, Passwörter und # aus der Adresse weg.",
   "Write the API key as you got it.": "Schreibe den API-Schlüssel so, wie du ihn bekommen hast.",
   "Only people and servers can stand on your own blacklist.": "Nur Personen und Server können auf eurer eigenen Sperrliste stehen.",
   "Name the list by its id.": "Nenne die Liste mit ihrer ID.",

@@ -21,8 +21,8 @@ import {
   type FollowedEntryView,
   type FollowedListView,
 } from "./follows.schema.ts";
+import { ReadingFailed } from "./feed.ts";
 import { linesIn } from "./file.ts";
-import { ReadingFailed } from "./outgoing.ts";
 import { createReading, unread, type ReadingDeps } from "./reading.ts";
 
 export interface FollowsDeps extends ReadingDeps, Deps<"cursors"> {

@@ -10,11 +10,11 @@ import { sealedIn } from "../../kernel/secrets.ts";
 import type { BlacklistTransfer } from "../blacklist/import/import.service.ts";
 import type { SourceLine } from "../blacklist/import-lines.ts";
 import { emptied, saySame, type FollowedEntries } from "./entries.ts";
-import { FeedPage, FeedRefused, followPage, TakenEntry, type FeedEntry, type Standing } from "./feed.ts";
+import { FeedPage, FeedRefused, followPage, ReadingFailed, TakenEntry, type FeedEntry, type Standing } from "./feed.ts";
 import { entriesIn, linesIn } from "./file.ts";
 import { entryKinds, maxFileBytes } from "./follows.schema.ts";
 import { subjectOf } from "./subjects.ts";
-import { ReadingFailed, type Outgoing } from "./outgoing.ts";
+import { OutgoingFailed, type Outgoing } from "../../outgoing.ts";
 
 export interface ReadingDeps extends Deps<"database" | "audit" | "clock" | "keyring"> {
   entries: FollowedEntries;
@@ -143,7 +143,7 @@ export function createReading(deps: ReadingDeps) {
   }
 
   /** Note that a reading came to nothing. @returns the list as it is then */
-  async function note(call: Call, id: string, error: FeedRefused | ReadingFailed): Promise<FollowedList | undefined> {
+  async function note(call: Call, id: string, error: FeedRefused | OutgoingFailed): Promise<FollowedList | undefined> {
     const isStopped = error instanceof FeedRefused;
     logger.warn({ list_id: id, stopped: isStopped }, "a followed list could not be read");
     return await database.write(call, async (tx) => {
@@ -174,7 +174,7 @@ export function createReading(deps: ReadingDeps) {
         return await (list.kind === "file" ? readFile(call, list) : readFeed(call, list));
       } catch (error) {
         if (error instanceof Outrun) return (await database.read.followedList.findUnique({ where: { id } })) ?? undefined;
-        if (error instanceof FeedRefused || error instanceof ReadingFailed) return await note(call, id, error);
+        if (error instanceof FeedRefused || error instanceof OutgoingFailed) return await note(call, id, error);
         throw error;
       }
     },

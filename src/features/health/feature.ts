@@ -43,7 +43,7 @@ export const health = feature({
             audit: isOn("roster.audit"),
           },
           workflows: [...workflowKinds],
-          webhooks: false,
+          webhooks: true,
           mcp: config.mcp,
           events: true,
         }),

@@ -99,15 +99,16 @@ export function createKeyStore(options: KeyStoreOptions) {
 
   return {
     /**
-     * A key as it stands now, for what somebody asked with it before; undefined when it cannot name anybody any more.
+     * The client of a key as it stands now, for what goes on in its name; undefined once it has ended.
      * @param id of the key, which is no secret
+     * @param isNamed whether it acts for somebody: undefined, too, where it cannot name anybody any more
      */
-    async find(id: string, now: Date): Promise<CallClient | undefined> {
+    async find(id: string, now: Date, isNamed: boolean): Promise<CallClient | undefined> {
       const [row] = await database.read.$select("ApiKey", Prisma.sql`WHERE t.id = ${id}`);
       if (row === undefined || stateAt(row, now) !== "active") return undefined;
       const settings = settingsOf(row);
       const limits = limitsFor(row, settings);
-      return settings.delegation === "none" || !limits.mayName() ? undefined : clientOf(row, settings, limits);
+      return isNamed && (settings.delegation === "none" || !limits.mayName()) ? undefined : clientOf(row, settings, limits);
     },
     /** A key verified before, with its hash compared by look-up; synchronous. */
     recall: (presented: string): VerifiedKey | undefined => verified.get(digest(presented)),

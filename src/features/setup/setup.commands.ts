@@ -13,6 +13,7 @@ import { appealEntry } from "./commands/appeal.ts";
 import { clientEntries } from "./commands/clients.ts";
 import { directSetupEntries, reasonNames } from "./commands/direct.ts";
 import { listEntries } from "./commands/lists.ts";
+import { webhookEntries, webhookSources } from "./commands/webhooks.ts";
 import { wizardReply } from "./commands/wizard.ts";
 import type { Translate } from "../../commands/texts.ts";
 import { lengthText } from "../../commands/length-text.ts";
@@ -131,6 +132,7 @@ const setupEntries: readonly Entry[] = [
   ...clientEntries,
   ...listEntries,
   ...alertEntries,
+  ...webhookEntries,
 ];
 
 function policyLine(view: PolicyView, t: Translate): string {
@@ -156,6 +158,7 @@ export const setupCommands: CommandSet = {
   entries: setupEntries,
   sources: {
     "reason-name": reasonNames,
+    ...webhookSources,
     client: {
       operation: "listKeys",
       input: (typed) => ({ query: { limit: choiceLimit, state: "active", q: typed === "" ? undefined : typed } }),

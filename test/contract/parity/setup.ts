@@ -145,6 +145,59 @@ const policies: readonly Case[] = [
   },
 ];
 
+const hookOf = ({ kept }: { kept: Record<string, string> }): string => kept["webhook"] ?? "";
+/** No address of these answers. */
+const url = "https://127.0.0.1:1/";
+const webhooks: readonly Case[] = [
+  {
+    entry: "setup webhooks add",
+    given: () => ({ name: "desk", url: "https://client.example/", types: "blacklist.*, owner.changed" }),
+    http: () => ["POST", "/webhooks", { name: "desk", url: "https://client.example/", types: ["blacklist.*", "owner.changed"] }],
+    wrong: { given: () => ({ name: "shelf", url }), http: () => ["POST", "/webhooks", { name: "shelf", url }] },
+  },
+  {
+    entry: "setup webhooks list",
+    before: async ({ world, owner, kept }) => {
+      const { body } = await world.get("/webhooks", { actor: owner });
+      kept["webhook"] = body.data[0].id as string;
+    },
+    http: () => ["GET", "/webhooks?limit=10"],
+  },
+  ...(["pause", "resume"] as const).map((verb): Case => ({
+    entry: `setup webhooks ${verb}`,
+    given: (ground) => ({ webhook: hookOf(ground) }),
+    http: (ground) => ["PATCH", `/webhooks/${hookOf(ground)}`, { state: verb === "pause" ? "paused" : "active" }],
+    wrong: {
+      given: () => ({ webhook: nowhere }),
+      http: () => ["PATCH", `/webhooks/${nowhere}`, { state: verb === "pause" ? "paused" : "active" }],
+    },
+  })),
+  {
+    entry: "setup webhooks rotate",
+    given: (ground) => ({ webhook: hookOf(ground) }),
+    http: (ground) => ["POST", `/webhooks/${hookOf(ground)}/rotate`],
+  },
+  {
+    entry: "setup webhooks test",
+    given: (ground) => ({ webhook: hookOf(ground) }),
+    http: (ground) => ["POST", `/webhooks/${hookOf(ground)}/test`],
+  },
+  {
+    entry: "setup webhooks deliveries",
+    before: async ({ world, owner, kept }) => {
+      const { body } = await world.get(`/webhooks/${kept["webhook"] ?? ""}/deliveries`, { actor: owner });
+      kept["delivery"] = body.data[0].id as string;
+    },
+    given: (ground) => ({ webhook: hookOf(ground) }),
+    http: (ground) => ["GET", `/webhooks/${hookOf(ground)}/deliveries?limit=10`],
+  },
+  {
+    entry: "setup webhooks remove",
+    given: (ground) => ({ webhook: hookOf(ground) }),
+    http: (ground) => ["DELETE", `/webhooks/${hookOf(ground)}`],
+  },
+];
+
 const clients: readonly Case[] = [
   {
     entry: "setup clients create",
@@ -195,6 +248,7 @@ const clients: readonly Case[] = [
     http: ({ kept }) => ["DELETE", `/keys/${kept["client"] ?? ""}`],
     wrong: { given: () => ({ client: nowhere }), http: () => ["DELETE", `/keys/${nowhere}`] },
   },
+  ...webhooks,
   { entry: "audit checkpoint", http: () => ["GET", "/audit/checkpoint"] },
 ];
 

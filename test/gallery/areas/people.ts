@@ -110,5 +110,19 @@ export async function staff(stage: Stage): Promise<void> {
   await say(olivia, "setup clients rotate", { client, grace: "1h" }, { yes: true });
   await say(olivia, "setup clients revoke", { client }, { yes: true });
   await say(olivia, "setup clients revoke", { client }, { yes: true });
+  await say(olivia, "setup webhooks list");
+  await say(olivia, "setup webhooks add", { name: "desk", url: "https://127.0.0.1/" });
+  await say(olivia, "setup webhooks add", { name: "desk", url: "https://client.invalid/", types: "blacklist.*" });
+  await say(olivia, "setup webhooks add", { name: "shelf", url: "https://client.invalid/", types: "blacklist" });
+  await say(mona, "setup webhooks list");
+  const { id: webhook } = await world.app.database.read.webhook.findFirstOrThrow({ select: { id: true } });
+  await say(olivia, "setup webhooks deliveries", { webhook });
+  await say(olivia, "setup webhooks test", { webhook });
+  await say(olivia, "setup webhooks deliveries", { webhook });
+  await say(olivia, "setup webhooks pause", { webhook });
+  await say(olivia, "setup webhooks list");
+  await say(olivia, "setup webhooks resume", { webhook });
+  await say(olivia, "setup webhooks rotate", { webhook }, { yes: true });
+  await say(olivia, "setup webhooks remove", { webhook }, { yes: true });
   await say(mona, "setup wizard");
 }

@@ -38,6 +38,7 @@ const buttonsOf: Readonly<Record<AlertKind, (data: AlertData, t: Translate) => B
   request_overdue: openRequest,
   record_review_due: (data, t) => [openRecord(data, t)],
   callsign_pool_low: (data, t) => [pressButton(alertPresses.pool, { pool: text(data, "pool") }, t("alert open"), "main")],
+  webhook_disabled: (data, t) => [pressButton(alertPresses.webhook, { webhook: text(data, "webhook_id") }, t("alert open"), "main")],
   roster_drift: (_data, t) => [pressButton(alertPresses.rosterSync, {}, t("alert open"), "main")],
 };
 
@@ -48,7 +49,8 @@ function filledFrom(data: AlertData, t: Translate): Readonly<Record<string, stri
     if (typeof value !== "string") return [field, ""];
     if (field === "user_id") return [field, `<@${value}>`];
     if (/^\d{4}-\d\d-\d\dT/.test(value)) return [field, momentOf(value, "R")];
-    return [field, field === "reminder" ? t(`alert waits ${value}` as "alert waits decision") : escapeText(value)];
+    if (field === "reminder") return [field, t(`alert waits ${value}` as "alert waits decision")];
+    return [field, field === "reason" ? t(`alert reason ${value}` as "alert reason gone") : escapeText(value)];
   });
   return Object.fromEntries(shown);
 }

@@ -118,6 +118,18 @@ export const recordColumns = {
   FollowedEntry: {
     columns: { number: "id", kind: "code", subject: "id", category: "code", severity: "code", recommendedAction: "code" },
   },
+  Webhook: {
+    columns: {
+      name: "other",
+      url: "other",
+      types: "code",
+      secret: "sealed",
+      formerSecret: "sealed",
+      state: "code",
+      problem: "sentence",
+    },
+  },
+  WebhookDelivery: { columns: { kind: "code", type: "code", problem: "sentence" } },
   Case: {
     about: aboutCase,
     columns: {

@@ -1,0 +1,158 @@
+import type { Deps } from "../deps.ts";
+import type { Webhook } from "../../generated/sqlite/client.ts";
+import { requirePermission, type Call } from "../../kernel/call.ts";
+import { uuid7 } from "../../kernel/ids.ts";
+import type { EventStreamsService } from "../events/streams.service.ts";
+import { createEndpoint, type Endpoint, type EndpointDeps } from "./endpoint.ts";
+import type { WebhookRecords } from "./records.ts";
+import { webhooksPolicy } from "./webhooks.policy.ts";
+
+export interface RunnerDeps extends Omit<EndpointDeps, "eventStreams" | "disable" | "onAttempt">, Deps<"database" | "clock"> {
+  eventStreams: Pick<EventStreamsService, "after" | "typesOf" | "join">;
+  records: WebhookRecords;
+  /** Closes the connections to receivers. */
+  closeConnections: () => void;
+}
+
+export type Runner = ReturnType<typeof createRunner>;
+
+/** Attempts are kept for so long, and so many of each web-hook. */
+const keptMs = 30 * 86_400_000;
+const keptOfEach = 10_000;
+const states = ["active", "failing", "paused", "disabled"] as const;
+
+/** Runs the web-hooks in the server. Without any, nothing is followed and nothing waits. */
+export function createRunner(deps: RunnerDeps) {
+  const { database, clock, eventStreams, records, progress, closeConnections, logger } = deps;
+  const endpoints = new Map<string, Endpoint>();
+  const attempts = { delivered: 0, failed: 0 };
+  let isRunning = false;
+  let isLoaded = false;
+  let leave: Promise<() => void> | undefined;
+  const endpointDeps = {
+    ...deps,
+    disable: records.disable,
+    onAttempt: (isDelivered: boolean) => void (attempts[isDelivered ? "delivered" : "failed"] += 1),
+  };
+
+  /** What was told before is read from where each stands. */
+  async function join(): Promise<() => void> {
+    const left = await eventStreams.join((grown) => {
+      const isKeyChanged = grown.some(({ type }) => type.startsWith("api_key."));
+      for (const endpoint of endpoints.values()) {
+        if (isKeyChanged) endpoint.forgetSight();
+        endpoint.wake();
+      }
+    });
+    for (const endpoint of endpoints.values()) endpoint.wake();
+    return left;
+  }
+
+  /** Follow events while there is a web-hook. */
+  async function follow(): Promise<void> {
+    if (endpoints.size > 0) {
+      leave ??= join();
+      const joining = leave;
+      await joining.catch((error: unknown) => {
+        if (leave === joining) leave = undefined;
+        throw error;
+      });
+      return;
+    }
+    const left = leave;
+    leave = undefined;
+    (await left)?.();
+  }
+
+  /** Let a web-hook go on as it is stored now; what it has told since the last write counts. */
+  async function put(row: Webhook): Promise<void> {
+    const before = endpoints.get(row.id);
+    const position = Math.max(row.position, before?.position() ?? 0);
+    void before?.end();
+    endpoints.set(row.id, createEndpoint({ ...row, position }, endpointDeps));
+    await follow();
+  }
+
+  async function load(): Promise<void> {
+    for (const row of await database.read.webhook.findMany()) if (!endpoints.has(row.id)) await put(row);
+    isLoaded = true;
+  }
+
+  async function remove(id: string): Promise<void> {
+    void endpoints.get(id)?.end();
+    endpoints.delete(id);
+    await follow();
+  }
+
+  records.onChange((row, isGone) => {
+    if (!isRunning) return;
+    const going = isGone ? remove(row.id) : put(row);
+    void going.catch((error: unknown) => logger.warn({ err: error }, "events could not be followed; web-hooks go on within a minute"));
+  });
+
+  return {
+    /** Begin with what is stored, now or, where it cannot be read, within a minute. */
+    start(): void {
+      isRunning = true;
+      void load().catch((error: unknown) =>
+        logger.warn({ err: error }, "the web-hooks could not be read; it is tried again within a minute"),
+      );
+    },
+
+    /** End what is under way and write down how far it came. */
+    async stop(): Promise<void> {
+      isRunning = false;
+      await Promise.all([...endpoints.values()].map((endpoint) => endpoint.end()));
+      endpoints.clear();
+      await follow();
+      await progress.flush();
+      closeConnections();
+    },
+
+    /** Forget old attempts and secrets, and write down where web-hooks stand that had nothing to tell. For the job that runs each minute. */
+    async sweep(call: Call): Promise<void> {
+      requirePermission(call, webhooksPolicy.sweep);
+      if (!isLoaded) await load();
+      if (endpoints.size === 0) return;
+      await follow();
+      await progress.flush();
+      for (const endpoint of endpoints.values()) endpoint.wake();
+      const now = clock.now();
+      // Ids are in the order of their times.
+      const oldest = uuid7(now.getTime() - keptMs);
+      const tooOld = await database.read.webhookDelivery.count({ where: { id: { lt: oldest } } });
+      const outdated = await database.read.webhook.findMany({ where: { formerUntil: { lte: now } }, select: { id: true } });
+      const last = await Promise.all([...endpoints.keys()].map(lastKept));
+      const tooMany = last.flatMap((row) => row ?? []);
+      if (tooOld + outdated.length + tooMany.length === 0) return;
+      await database.write(call, async ({ db }) => {
+        await db.webhookDelivery.deleteMany({ where: { id: { lt: oldest } } });
+        for (const { id, webhookId } of tooMany) await db.webhookDelivery.deleteMany({ where: { webhookId, id: { lte: id } } });
+        await db.webhook.updateMany({ where: { formerUntil: { lte: now } }, data: { formerSecret: null, formerUntil: null } });
+      });
+    },
+
+    flush: progress.flush,
+    /** Metrics. */
+    attempts: () => (["delivered", "failed"] as const).map((outcome) => [{ outcome }, attempts[outcome]] as const),
+    byState: () => {
+      const found = [...endpoints.values()].map((endpoint) => endpoint.state());
+      return states.map((state) => [{ state }, found.filter((one) => one === state).length] as const);
+    },
+    /** For how many seconds the oldest event has waited that is not delivered; 0: none does. */
+    oldestWaiting(): number {
+      const since = [...endpoints.values()].flatMap((endpoint) => endpoint.waitingSince()?.getTime() ?? []);
+      return since.length === 0 ? 0 : Math.max(0, (clock.now().getTime() - Math.min(...since)) / 1000);
+    },
+  };
+
+  /** The newest attempt of a web-hook that is one too many. */
+  async function lastKept(webhookId: string) {
+    return await database.read.webhookDelivery.findFirst({
+      where: { webhookId },
+      orderBy: { id: "desc" },
+      skip: keptOfEach,
+      select: { id: true, webhookId: true },
+    });
+  }
+}

@@ -1,0 +1,276 @@
+import type { Deps } from "../deps.ts";
+import type { Tx } from "../../database/database.ts";
+import type { Webhook, WebhookDelivery } from "../../generated/sqlite/client.ts";
+import { requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
+import { addSeconds } from "../../kernel/clock.ts";
+import { fieldError, ProblemError, recordNotFound } from "../../kernel/errors.ts";
+import { uuid7 } from "../../kernel/ids.ts";
+import { listPage, type Page } from "../../kernel/page.ts";
+import { sealedIn } from "../../kernel/secrets.ts";
+import { OutgoingFailed, type Outgoing } from "../../outgoing.ts";
+import type { EventStreamsService } from "../events/streams.service.ts";
+import type { Attempt, Attempted } from "./attempt.ts";
+import { createSecret, eventMessage, testMessage } from "./message.ts";
+import type { WebhookRecords } from "./records.ts";
+import type { Runner } from "./runner.ts";
+import { afresh } from "./schedule.ts";
+import type { Sight } from "./sight.ts";
+import { most, presentDelivery, presentWebhook, webhooksPolicy } from "./webhooks.policy.ts";
+import {
+  CreateWebhookInput,
+  ListDeliveriesQuery,
+  ListWebhooksQuery,
+  UpdateWebhookInput,
+  type DeliveryView,
+  type WebhookView,
+  type WebhookWithSecretView,
+} from "./webhooks.schema.ts";
+
+export interface WebhooksDeps extends Deps<"database" | "cursors" | "clock" | "keyring"> {
+  records: WebhookRecords;
+  runner: Pick<Runner, "flush">;
+  eventStreams: Pick<EventStreamsService, "requireTypes" | "eventOf">;
+  outgoing: Pick<Outgoing, "requireAskable">;
+  sightOf: (webhook: Webhook) => Promise<Sight>;
+  attemptsAt: Attempt;
+}
+
+export type WebhooksService = ReturnType<typeof createWebhooksService>;
+
+/** How long the secret before signs, too. */
+const formerSeconds = 86_400;
+
+/** Web-hooks: who is told of events, and how that goes. */
+export function createWebhooksService(deps: WebhooksDeps) {
+  const { database, cursors, clock, keyring, records, runner, eventStreams, outgoing, sightOf, attemptsAt } = deps;
+
+  async function find(id: string): Promise<Webhook> {
+    const row = await database.read.webhook.findUnique({ where: { id } });
+    if (row === null) throw recordNotFound();
+    return row;
+  }
+
+  /** @throws ProblemError validation_failed */
+  async function requireFree(tx: Tx, name: string): Promise<void> {
+    await tx.lock("webhook_names");
+    if ((await tx.db.webhook.count({ where: { name } })) > 0) throw fieldError("/name", "conflict", "Another web-hook is called that.");
+  }
+
+  /** @throws ProblemError invalid_transition */
+  async function requireRoom(tx: Tx, { keyId, userId }: Pick<Webhook, "keyId" | "userId">): Promise<void> {
+    const refuse = (detail: string) => new ProblemError("invalid_transition", { detail });
+    if ((await tx.db.webhook.count()) >= most.all) throw refuse(`There are ${most.all.toString()} web-hooks already: delete one first.`);
+    if ((await tx.db.webhook.count({ where: keyId === null ? { keyId, userId } : { keyId } })) >= most.each)
+      throw refuse(`This key or person has ${most.each.toString()} web-hooks already: delete one first.`);
+  }
+
+  /** @throws ProblemError validation_failed */
+  function requireAskable(url: string): void {
+    try {
+      outgoing.requireAskable(url);
+    } catch (error) {
+      throw error instanceof OutgoingFailed ? fieldError("/url", "refused", error.message) : error;
+    }
+  }
+
+  /** A secret that is shown once, and what is stored of it. */
+  function freshSecret(id: string) {
+    const secret = createSecret();
+    return {
+      sealed: keyring.encrypt(secret, sealedIn.webhookSecret(id)),
+      showIn(call: Call, view: WebhookView): WebhookWithSecretView {
+        if (call.replayed)
+          throw new ProblemError("idempotency_key_reused", { detail: "The secret was shown in the first answer and is not kept." });
+        return { ...view, secret };
+      },
+    };
+  }
+
+  /** Note an attempt that somebody asked for. */
+  async function store(call: Call, verb: "test" | "redeliver", webhook: Webhook, { row }: Attempted): Promise<DeliveryView> {
+    return await database.write(call, async (tx) => {
+      await records.open(tx, webhook.id);
+      await tx.db.webhookDelivery.create({ data: row });
+      records.note(tx, verb, webhook, { after: { event_id: row.eventId, type: row.type, status: row.status } });
+      return presentDelivery(row);
+    });
+  }
+
+  return {
+    /** Have an address told of events from now on. The secret is in this answer alone. @throws ProblemError validation_failed, invalid_transition */
+    async create(call: Call, input: CreateWebhookInput): Promise<WebhookWithSecretView> {
+      requireWrite(call, webhooksPolicy.manage);
+      const { name, url, types } = CreateWebhookInput.parse(input);
+      eventStreams.requireTypes(call, types);
+      requireAskable(url);
+      const id = uuid7(clock.now().getTime());
+      const secret = freshSecret(id);
+      const made = await database.write(call, async (tx) => {
+        await requireFree(tx, name);
+        const holder = holderOf(call);
+        await requireRoom(tx, holder);
+        const { _max: newest } = await tx.db.outboxEvent.aggregate({ _max: { seq: true } });
+        const settings = { name, url, types, secret: secret.sealed, formerSecret: null, formerUntil: null, ...holder };
+        const standing = { state: "active", problem: null, position: newest.seq ?? 0, ...afresh };
+        const row = await tx.db.webhook.create({
+          data: { id, ...settings, ...standing, createdAt: tx.now, updatedAt: tx.now, revision: 1 },
+        });
+        records.note(tx, "create", row, { after: toldOf(row) });
+        records.tell(tx, row);
+        return presentWebhook(row);
+      });
+      return secret.showIn(call, made);
+    },
+
+    /** @throws ProblemError record_not_found */
+    async get(call: Call, id: string): Promise<WebhookView> {
+      requirePermission(call, webhooksPolicy.manage);
+      return presentWebhook(await find(id));
+    },
+
+    /** Web-hooks, oldest first. */
+    async list(call: Call, given: ListWebhooksQuery): Promise<Page<WebhookView>> {
+      requirePermission(call, webhooksPolicy.manage);
+      const query = ListWebhooksQuery.parse(given);
+      return await listPage({
+        cursors,
+        list: "webhooks",
+        filters: {},
+        query,
+        keyset: { of: ({ id }: Webhook) => [id, id], after: ([, id]) => ({ id: { gt: id } }) },
+        find: ({ after, take }) => database.read.webhook.findMany({ where: after, orderBy: { id: "asc" }, take }),
+        count: () => database.read.webhook.count(),
+        present: presentWebhook,
+      });
+    },
+
+    /**
+     * Change, pause or enable a web-hook. Whoever changes its address or types, or enables it, is whom it acts for from then on: nobody
+     * gets to see what another may.
+     * @throws ProblemError record_not_found, precondition_failed, validation_failed
+     */
+    async update(call: Call, id: string, input: UpdateWebhookInput, ifMatch?: number): Promise<WebhookView> {
+      requireWrite(call, webhooksPolicy.manage);
+      const wanted = UpdateWebhookInput.parse(input);
+      if (wanted.types !== undefined) eventStreams.requireTypes(call, wanted.types);
+      if (wanted.url !== undefined) requireAskable(wanted.url);
+      await runner.flush();
+      return await database.write(call, async (tx) => {
+        const row = await records.open(tx, id, ifMatch);
+        if (wanted.name !== undefined && wanted.name !== row.name) await requireFree(tx, wanted.name);
+        const changes = {
+          name: wanted.name ?? row.name,
+          url: wanted.url ?? row.url,
+          types: wanted.types ?? (row.types as string[]),
+          state: wanted.state ?? row.state,
+        };
+        const [before, after] = [toldOf(row), toldOf({ ...row, ...changes })];
+        if (JSON.stringify(before) === JSON.stringify(after)) return presentWebhook(row);
+        const isLed =
+          changes.url !== row.url || !isSame(changes.types, row.types) || (changes.state === "active" && row.state !== "active");
+        if (isLed) eventStreams.requireTypes(tx.call, changes.types);
+        const changed = await tx.db.webhook.update({
+          where: { id },
+          data: {
+            ...changes,
+            ...(isLed && { ...holderOf(tx.call), ...afresh, problem: null }),
+            updatedAt: tx.now,
+            revision: { increment: 1 },
+          },
+        });
+        records.note(tx, "update", changed, { before, after: toldOf(changed) });
+        records.tell(tx, changed);
+        return presentWebhook(changed);
+      });
+    },
+
+    /** Tell an address nothing more, and forget what was sent. @throws ProblemError record_not_found, precondition_failed */
+    async delete(call: Call, id: string, ifMatch?: number): Promise<WebhookView> {
+      requireWrite(call, webhooksPolicy.manage);
+      return await database.write(call, async (tx) => {
+        const row = await records.open(tx, id, ifMatch);
+        await tx.db.webhook.delete({ where: { id } });
+        records.note(tx, "delete", row, { before: toldOf(row) });
+        records.tell(tx, row, true);
+        return presentWebhook(row);
+      });
+    },
+
+    /** Give a web-hook a new secret. The one before signs, too, for a day. @throws ProblemError record_not_found, precondition_failed */
+    async rotate(call: Call, id: string, ifMatch?: number): Promise<WebhookWithSecretView> {
+      requireWrite(call, webhooksPolicy.manage);
+      const secret = freshSecret(id);
+      const rotated = await database.write(call, async (tx) => {
+        const row = await records.open(tx, id, ifMatch);
+        const former = keyring.encrypt(keyring.decrypt(row.secret, sealedIn.webhookSecret(id)), sealedIn.formerWebhookSecret(id));
+        const formerUntil = addSeconds(tx.now, formerSeconds);
+        const data = { secret: secret.sealed, formerSecret: former, formerUntil, updatedAt: tx.now };
+        const changed = await tx.db.webhook.update({ where: { id }, data: { ...data, revision: { increment: 1 } } });
+        records.note(tx, "rotate", changed, { after: { former_secret_until: formerUntil.toISOString() } });
+        records.tell(tx, changed);
+        return presentWebhook(changed);
+      });
+      return secret.showIn(call, rotated);
+    },
+
+    /** Send a `webhook.test` now, whatever its state. How it went stands in the answer. @throws ProblemError record_not_found */
+    async test(call: Call, id: string): Promise<DeliveryView> {
+      requireWrite(call, webhooksPolicy.manage);
+      const replay = await database.findReplay(call);
+      if (replay !== undefined) return replay.value as DeliveryView;
+      const webhook = await find(id);
+      const attempted = await attemptsAt(webhook)("test", testMessage(id, clock.now()), 1);
+      return await store(call, "test", webhook, attempted);
+    },
+
+    /** Attempts, the newest first. @throws ProblemError record_not_found */
+    async deliveries(call: Call, id: string, given: ListDeliveriesQuery): Promise<Page<DeliveryView>> {
+      requirePermission(call, webhooksPolicy.manage);
+      const query = ListDeliveriesQuery.parse(given);
+      await find(id);
+      await runner.flush();
+      return await listPage({
+        cursors,
+        list: "webhook_deliveries",
+        filters: { id },
+        query,
+        keyset: { of: ({ id }: WebhookDelivery) => [id, id], after: ([, id]) => ({ id: { lt: id } }) },
+        find: ({ after, take }) =>
+          database.read.webhookDelivery.findMany({ where: { AND: [{ webhookId: id }, after] }, orderBy: { id: "desc" }, take }),
+        count: () => database.read.webhookDelivery.count({ where: { webhookId: id } }),
+        present: presentDelivery,
+      });
+    },
+
+    /**
+     * Send the event of a delivery again, out of its order, if it is still kept and may still be seen.
+     * @throws ProblemError record_not_found, invalid_transition
+     */
+    async redeliver(call: Call, id: string, deliveryId: string): Promise<DeliveryView> {
+      requireWrite(call, webhooksPolicy.manage);
+      const replay = await database.findReplay(call);
+      if (replay !== undefined) return replay.value as DeliveryView;
+      const webhook = await find(id);
+      await runner.flush();
+      const delivery = await database.read.webhookDelivery.findFirst({ where: { id: deliveryId, webhookId: id } });
+      if (delivery === null) throw recordNotFound();
+      const event = await eventStreams.eventOf(delivery.eventId);
+      const refuse = (detail: string) => new ProblemError("invalid_transition", { detail });
+      if (event === undefined) throw refuse("The event is no longer kept: events are kept for seven days, tests and gaps not at all.");
+      const sight = await sightOf(webhook);
+      if ((await sight.standing()) !== "welcome" || !(await sight.sees(event)))
+        throw refuse("Whoever the web-hook acts for may not see this event now.");
+      return await store(call, "redeliver", webhook, await attemptsAt(webhook)("redelivery", eventMessage(event), 1));
+    },
+  };
+}
+
+/** Whose sight a web-hook has that this call makes or changes. */
+const holderOf = ({ client, actor }: Call) => ({ keyId: client?.id ?? null, userId: actor?.id ?? null });
+
+const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
+
+/** What the audit says of a web-hook: never its secret. Whom it acts for is who the entry says has made, led or enabled it. */
+function toldOf({ name, url, types, state }: Pick<Webhook, "name" | "url" | "types" | "state">) {
+  return { name, url, types: types as string[], state };
+}
