@@ -1,6 +1,6 @@
 import { createParser, type EventSourceMessage } from "eventsource-parser";
-import { pause } from "./pause.ts";
 import { ProvostError } from "./problem.ts";
+import { pause } from "./send.ts";
 
 /** Something that happened. `data` has ids, references and statuses: read the record for more. */
 export interface ServiceEvent {

@@ -8,7 +8,6 @@ import { createSend, type Fetch, type Retries, type Sign } from "./send.ts";
 
 export { signAssertion, type Asked, type AssertionOptions, type PrivateKey } from "./assertion.ts";
 export type { EventGap, FollowOptions, ServiceEvent } from "./events.ts";
-export { ifMatch } from "./if-match.ts";
 export { ProvostError, type FieldError, type ProblemCode } from "./problem.ts";
 export { verifyWebhook } from "./webhook.ts";
 export type { components, paths };
@@ -140,4 +139,16 @@ async function installationOf(baseUrl: string, fetch: Fetch): Promise<string> {
   const text = await response.text();
   const health = JSON.parse(text) as Schema<"Health">;
   return health.service.instance_id;
+}
+
+/**
+ * For a change that is to happen only if the record is still as it was read; otherwise the service answers `412 precondition_failed`.
+ * @param read a record, or the answer it came in
+ * @returns for `params.header`
+ */
+export function ifMatch(read: { revision: number } | Response): { "If-Match": string } {
+  if (!(read instanceof Response)) return { "If-Match": `"v${read.revision.toString()}"` };
+  const tag = read.headers.get("etag");
+  if (tag === null) throw new TypeError("The answer has no ETag: name the record itself, or the answer of a route that has one");
+  return { "If-Match": tag };
 }

@@ -1,4 +1,3 @@
-import { pause } from "./pause.ts";
 import { secondsOf } from "./problem.ts";
 
 export interface Retries {
@@ -72,4 +71,20 @@ async function attemptOf(fetch: Fetch, url: URL, init: RequestInit): Promise<{ r
 /** Seconds after which the same request may succeed; undefined where it is of no use. 409 is a first request that still runs. */
 function waitAfter({ status, headers }: Response): number | undefined {
   return [409, 429, 503].includes(status) ? secondsOf(headers.get("retry-after")) : undefined;
+}
+
+/** Wait, or reject with the reason of the signal as soon as it says so. */
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
+    const end = (): void => {
+      clearTimeout(timer);
+      reject(signal.reason as Error);
+    };
+    const timer = setTimeout(() => {
+      signal.removeEventListener("abort", end);
+      resolve();
+    }, ms);
+    signal.addEventListener("abort", end, { once: true });
+  });
 }
