@@ -9,7 +9,7 @@ import { createSend, type Fetch, type Retries, type Sign } from "./send.ts";
 export { signAssertion, type Asked, type AssertionOptions, type PrivateKey } from "./assertion.ts";
 export type { EventGap, FollowOptions, ServiceEvent } from "./events.ts";
 export { ProvostError, type FieldError, type ProblemCode } from "./problem.ts";
-export { verifyWebhook } from "./webhook.ts";
+export { verifyWebhook, type WebhookMessage } from "./webhook.ts";
 export type { components, paths };
 
 /** A record or another part of the document by its name, such as `Schema<"Workflow">`. */

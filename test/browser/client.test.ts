@@ -1,7 +1,7 @@
 // @module-tag sqlite
 // @module-tag slow
 import { readFile } from "node:fs/promises";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { systemCall } from "../../src/kernel/call.ts";
 import { requireDone } from "../../src/kernel/held.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
@@ -9,6 +9,7 @@ import { installClient } from "../client/installed.ts";
 import { createPair } from "../support/signer.ts";
 import { createWorld } from "../support/world.ts";
 import { lacksChromium, useChromium } from "./chromium.ts";
+import { createSite } from "./site.ts";
 
 const { visitor } = useChromium();
 
@@ -37,31 +38,28 @@ const program = `async ({ baseUrl, key, signedKey, privateKey, actingUser, subje
   };
 }`;
 
-test.skipIf(lacksChromium)("the built client works in a browser: writes, pages, refusals, events and assertions", async () => {
-  await using installed = await installClient();
-  const world = await createWorld();
-  const admin = await world.staff("admin");
-  const pair = createPair();
-  const input = { name: "page", scopes: ["*"], delegation: "signed" as const, public_key: pair.jwk };
-  const { key: signedKey } = requireDone(await world.app.keys.create(systemCall("cli", uuid7()), input));
-  const { page, problems } = await visitor();
-  // Pages of another origin need the service's permission; this one is of the same.
-  const origin = world.url;
-  const files: Record<string, { contentType: string; body: string }> = {
-    "/app/": { contentType: "text/html", body: '<!doctype html><html lang="en"><title>App</title>' },
-    "/app/client.js": { contentType: "text/javascript", body: await readFile(installed.module, "utf8") },
-  };
-  await page.route(`${origin}/app/**`, (route) => route.fulfill(files[new URL(route.request().url()).pathname] ?? { status: 404 }));
-  await page.goto(`${origin}/app/`);
-  const privateKey = pair.privateKey.export({ format: "jwk" });
-  const given = { baseUrl: world.url, key: world.key, signedKey, privateKey, actingUser: admin.id, subject: world.member().id };
-  expect(await page.evaluate(`(${program})(${JSON.stringify(given)})`)).toEqual({
-    made: [201, "BL-000001", "high", "low"],
-    permissions: (await world.get("/permissions/catalog?limit=200")).body.data.length,
-    refused: [true, "validation_failed", ["/subject_id"]],
-    events: ["blacklist.created", "blacklist.updated"],
-    hook: "Missing required headers",
-  });
-  // The browser says of a refusal that a resource failed to load.
-  expect(problems.filter((problem) => !problem.includes("422"))).toEqual([]);
-});
+test.skipIf(lacksChromium)(
+  "the built client works in a browser, on a page of another origin: writes, pages, refusals, events and assertions",
+  async () => {
+    await using installed = await installClient();
+    const origin = await createSite(onTestFinished, { "/client.js": await readFile(installed.module, "utf8") });
+    const world = await createWorld({ env: { CORS_ORIGINS: origin } });
+    const admin = await world.staff("admin");
+    const pair = createPair();
+    const input = { name: "page", scopes: ["*"], delegation: "signed" as const, public_key: pair.jwk };
+    const { key: signedKey } = requireDone(await world.app.keys.create(systemCall("cli", uuid7()), input));
+    const { page, problems } = await visitor();
+    await page.goto(origin);
+    const privateKey = pair.privateKey.export({ format: "jwk" });
+    const given = { baseUrl: world.url, key: world.key, signedKey, privateKey, actingUser: admin.id, subject: world.member().id };
+    expect(await page.evaluate(`(${program})(${JSON.stringify(given)})`)).toEqual({
+      made: [201, "BL-000001", "high", "low"],
+      permissions: (await world.get("/permissions/catalog?limit=200")).body.data.length,
+      refused: [true, "validation_failed", ["/subject_id"]],
+      events: ["blacklist.created", "blacklist.updated"],
+      hook: "Missing required headers",
+    });
+    // The browser says of a refusal that a resource failed to load.
+    expect(problems.filter((problem) => !problem.includes("422"))).toEqual([]);
+  },
+);

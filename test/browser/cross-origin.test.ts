@@ -1,22 +1,11 @@
 // @module-tag sqlite
 // @module-tag slow
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { createWorld, type World } from "../support/world.ts";
 import { lacksChromium, useChromium, type Visitor } from "./chromium.ts";
+import { createSite } from "./site.ts";
 
 const chromium = useChromium();
-
-/** A site with one empty page. */
-async function createSite(onEnd: (end: () => void) => void): Promise<string> {
-  const site = createServer((_request, response) =>
-    response.writeHead(200, { "content-type": "text/html" }).end("<!doctype html><title>A panel</title>"),
-  );
-  await new Promise<void>((resolve) => site.listen(0, "127.0.0.1", resolve));
-  onEnd(() => void site.close());
-  return `http://127.0.0.1:${(site.address() as AddressInfo).port.toString()}`;
-}
 
 describe.skipIf(lacksChromium)("a page of another origin in a browser", () => {
   let world: World;

@@ -18,7 +18,7 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 /** What the blocks of each section answer. A section with a block and without an entry fails. */
 const wanted: Readonly<Record<string, { sh?: RegExp; ts: RegExp }>> = {
   "The first call": { sh: /^\{"success":true,"data":\[\]/, ts: /^\[\]\n$/ },
-  "The acting user": { sh: /"level":"admin"/, ts: /^admin\n$/ },
+  "The acting user": { sh: /"level":"owner"/, ts: /^owner\n$/ },
   "Writes that can be repeated": { sh: /^\{"success":true,"data":\{.*"number":"BL-000001"/, ts: /^BL-000001\n$/ },
   "Changing what you have read": { sh: /"severity":"critical"/, ts: /^$/ },
   Lists: { sh: /^\{"success":true,"data":\[\{.*"has_more":(true|false)/, ts: /^([a-z_.{}*-]+\n){80,}$/ },
@@ -36,6 +36,7 @@ const wanted: Readonly<Record<string, { sh?: RegExp; ts: RegExp }>> = {
   Events: { sh: /^event: blacklist\.created$/m, ts: /^handled up to 0\nblacklist\.created \{/ },
   Assertions: { sh: /^[\w-]{22}$/, ts: /^1\n$/ },
   "In a browser": { ts: /^"read";r=\d+;t=\d+ 1\n$/ },
+  "Web-hooks": { sh: /"state":"active".*"secret":"whsec_/, ts: /^active whsec_\n$/ },
 };
 
 interface Block {
@@ -55,7 +56,7 @@ function blocksOf(language: string): Block[] {
 /** A service, somebody to act for, a person who has agreed to be checked, a key that demands assertions, and a folder with the private key of that. */
 async function setUp() {
   const world = await createWorld({ env: { RATE_LIMITS: "" } });
-  const admin = await world.staff("admin");
+  const admin = await world.staff("owner");
   const second = await world.staff("admin");
   const person = world.sandbox.createUser("person");
   const asked = await world.post("/authorize/sessions", { discord_user_id: person.id, purpose: "recruitment" }, { actor: admin });

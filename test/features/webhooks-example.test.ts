@@ -7,7 +7,7 @@ import { freePort } from "../support/free-port.ts";
 import { emit, openEvent } from "./events-listener.ts";
 import { createHooked, hook, until } from "./webhooks-ground.ts";
 
-const program = fileURLToPath(new URL("../../examples/webhook-receiver/receiver.js", import.meta.url));
+const root = fileURLToPath(new URL("../..", import.meta.url));
 
 test("the example receives events, each once, and refuses what the service has not signed", async () => {
   const ground = await createHooked();
@@ -15,8 +15,9 @@ test("the example receives events, each once, and refuses what the service has n
   const url = `http://127.0.0.1:${port.toString()}/`;
   // The secret is known once the web-hook is there; until the receiver is, nothing is to be sent.
   const { id, secret } = await hook(ground, { url }, { types: ["owner.changed"] });
-  const child = spawn(process.execPath, [program], {
-    env: { WEBHOOK_SECRET: secret, PORT: port.toString() },
+  const child = spawn(process.execPath, ["--import", "tsx", "examples/webhook-receiver/main.ts"], {
+    cwd: root,
+    env: { PATH: process.env["PATH"], WEBHOOK_SECRET: secret, PORT: port.toString() },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const ended = once(child, "exit");
