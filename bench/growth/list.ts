@@ -106,6 +106,8 @@ const withoutCases: Readonly<Record<string, "one" | "few" | "ended">> = {
   "/guilds/{guild_id}/exemptions": "few",
   "/lists": "few",
   "/lists/{id}/entries": "one",
+  "/webhooks": "few",
+  "/webhooks/{id}/deliveries": "one",
   "/confirmations": "few",
   "/cases/templates": "few",
   "/workflows/policies": "few",

@@ -82,6 +82,12 @@ beforeAll(async () => {
   places["lists.id"] = lists[0] ?? "";
   const listedThere = [freshId(), freshId()].map((subjectId) => ({ kind: "user", subject_id: subjectId }));
   expect((await world.put(`/lists/${lists[0] ?? ""}/file`, { records: listedThere }, { actor: owner })).status).toBe(200);
+  const hooked = ["desk", "shelf"].map((name) => world.post("/webhooks", { name, url: "https://client.invalid/" }, { actor: owner }));
+  const hooks = (await Promise.all(hooked)).map(({ body }) => body.data.id as string);
+  places["webhooks.id"] = hooks[0] ?? "";
+  // A paused one is sent nothing but tests.
+  await world.patch(`/webhooks/${hooks[0] ?? ""}`, { state: "paused" }, { actor: owner });
+  for (const _ of [1, 2]) await world.post(`/webhooks/${hooks[0] ?? ""}/test`, undefined, { actor: owner });
   places["roster.id"] = (await createPersonnel(world, owner)).audit;
 });
 
@@ -176,6 +182,8 @@ const lists: [path: string, filter: string, total: number][] = [
   ["/guilds/{guild_id}/exemptions", "", 2],
   ["/lists", "", 2],
   ["/lists/{id}/entries", "", 2],
+  ["/webhooks", "", 2],
+  ["/webhooks/{id}/deliveries", "", 2],
   ["/confirmations", "", 2],
   ["/permissions/catalog", "", catalog.length],
   ["/permissions/roles", "", roles],

@@ -17,7 +17,7 @@ import { createDice } from "../support/dice.ts";
 import { seedOf, sizeOf } from "../support/size.ts";
 
 const rounds = sizeOf({ quick: 3, all: 3, long: 20 });
-const eventsEach = sizeOf({ quick: 200, all: 200, long: 500 });
+const eventsEach = sizeOf({ quick: 200, all: 200, long: 1000 });
 
 test(`every event reaches every receiver at least once and in order, however often the service is killed (${rounds.toString()} times)`, async () => {
   const seed = seedOf(11);
@@ -79,7 +79,7 @@ test(`every event reaches every receiver at least once and in order, however oft
 
   for (let round = 0; round < rounds; round += 1) {
     const first = round === 0 ? { KILL_RECEIVERS: receivers.map(({ url }) => url).join() } : {};
-    const kill = await live({ ...first, KILL_EVENTS: eventsEach.toString() }, 1 + dice.below(eventsEach * 2));
+    const kill = await live({ ...first, KILL_EVENTS: eventsEach.toString() }, 1 + dice.below(eventsEach * 3));
     await delay(dice.below(300));
     await kill();
   }

@@ -13,6 +13,8 @@ export interface Received {
   /** The parsed body. Tests read data of many shapes. */
   body: any;
   at: number;
+  /** Whether it was answered with a 2xx. */
+  isTaken: boolean;
 }
 
 /** What a receiver answers; it never does where this answers nothing. */
@@ -25,9 +27,17 @@ export async function createReceiver(answer: Answerer = () => 204, onEnd: (end: 
     let text = "";
     request.setEncoding("utf8").on("data", (part: string) => (text += part));
     request.on("end", () => {
-      const one = { path: request.url ?? "", headers: request.headers, text, body: JSON.parse(text), at: performance.now() };
+      const one = {
+        path: request.url ?? "",
+        headers: request.headers,
+        text,
+        body: JSON.parse(text),
+        at: performance.now(),
+        isTaken: false,
+      };
       receiver.received.push(one);
       const status = receiver.answer(one, response);
+      one.isTaken = status !== undefined && status >= 200 && status < 300;
       if (status !== undefined) response.writeHead(status).end();
     });
   }).on("connection", (socket: Socket) => receiver.sockets.add(socket));
@@ -41,9 +51,11 @@ export async function createReceiver(answer: Answerer = () => 204, onEnd: (end: 
 }
 export type Receiver = Awaited<ReturnType<typeof createReceiver>>;
 
-/** Where events were received, in the order in which each came for the first time. */
+/** The numbers of the events that were taken, in the order in which each was taken for the first time. */
 export function seqsIn({ received }: Pick<Receiver, "received">): number[] {
-  return [...new Set(received.flatMap(({ body }) => (typeof body.data.seq === "number" ? [body.data.seq as number] : [])))];
+  return [
+    ...new Set(received.flatMap(({ body, isTaken }) => (isTaken && typeof body.data.seq === "number" ? [body.data.seq as number] : []))),
+  ];
 }
 
 /** Verify by the library what somebody received. @throws WebhookVerificationError */
