@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } f
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build, type Metafile } from "esbuild";
-import { licencesOf } from "./bundle.ts";
+import { licencesOf, nameSourcesFrom } from "./bundle.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -32,6 +32,7 @@ export async function bundleClient(folder: string): Promise<Metafile> {
     logLevel: "warning",
   });
   writeFileSync(join(folder, "THIRD-PARTY.txt"), licencesOf(metafile));
+  nameSourcesFrom("dist/client", folder);
   declare(join(folder, "types"));
   return metafile;
 }

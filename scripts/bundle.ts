@@ -1,5 +1,5 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { basename, join } from "node:path";
+import { basename, join, relative, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { build, type Metafile, type Plugin } from "esbuild";
 import { builtDocumentName, openApiDocument } from "../src/app.ts";
@@ -53,7 +53,18 @@ export async function bundle(folder: string, sources: readonly string[]): Promis
   for (const status of [501, 404] as const)
     writeFileSync(join(folder, "generated", builtDocumentName(status)), JSON.stringify(openApiDocument(status)));
   writeFileSync(join(folder, "THIRD-PARTY.txt"), licencesOf(metafile));
+  nameSourcesFrom("dist", folder);
   return metafile;
+}
+
+/** Lets source maps name sources as a build in the project itself would: an archive says nothing of the folder that it was made in. */
+export function nameSourcesFrom(place: string, folder: string): void {
+  for (const file of readdirSync(folder).filter((name) => name.endsWith(".map"))) {
+    const path = join(folder, file);
+    const map = JSON.parse(readFileSync(path, "utf8")) as { sources: string[] };
+    const sources = map.sources.map((source) => (source.includes(":") ? source : relative(join(root, place), resolve(folder, source))));
+    writeFileSync(path, JSON.stringify({ ...map, sources }));
+  }
 }
 
 /**

@@ -15,6 +15,7 @@ const shipped = [
   "bin",
   "prisma/migrations",
   "docs",
+  "examples",
   "deploy",
   "scripts/addon.js",
   ".env.example",

@@ -44,6 +44,7 @@ test("the release archive is the program and its one package, in the versions of
       "bin",
       "deploy",
       "dist",
+      "examples",
       "npm-shrinkwrap.json",
       "prisma",
     ]),
@@ -54,6 +55,18 @@ test("the release archive is the program and its one package, in the versions of
   const locked = JSON.parse(await readFile(join(root, "package-lock.json"), "utf8")).packages;
   for (const [place, { version }] of Object.entries<{ version: string }>(packages)) expect(version, place).toBe(locked[place].version);
   expect(Object.keys(packages)).toEqual(expect.arrayContaining(["node_modules/bindings", "node_modules/tar-fs"]));
+});
+
+test("its source maps say nothing of the folder that it was made in", async () => {
+  const { tree } = await release();
+  const files = (await readdir(join(tree, "dist"), { recursive: true })).filter((file) => file.endsWith(".map"));
+  expect(files).toContain("client/index.js.map");
+  expect(files.length).toBeGreaterThan(10);
+  for (const file of files) {
+    const { sources } = JSON.parse(await readFile(join(tree, "dist", file), "utf8")) as { sources: string[] };
+    const up = file.includes("/") ? "../../" : "../";
+    for (const source of sources) expect(source, file).toMatch(new RegExp(`^(${up.replaceAll(".", "\\.")}(src|node_modules)/|[a-z-]+:)`));
+  }
 });
 
 test("the archive has the client for programs, with its types and without a package", async () => {
