@@ -80,11 +80,11 @@ export async function hook(
   return answer.body.data as { id: string; secret: string; position: number };
 }
 
-/** Resolves once this is so. */
-export async function until(isSo: () => unknown, what: string, ms = 20_000): Promise<void> {
+/** Resolves once this is so. @param everyMs how often it is looked at */
+export async function until(isSo: () => unknown, what: string, ms = 20_000, everyMs = 5): Promise<void> {
   const end = performance.now() + ms;
   while (!(await isSo())) {
     if (performance.now() > end) throw new Error(`it is not so: ${what}`);
-    await new Promise((resolve) => void setTimeout(resolve, 5));
+    await new Promise((resolve) => void setTimeout(resolve, everyMs));
   }
 }
