@@ -78,7 +78,7 @@ function bodyOf(kind: WorkflowKind) {
 function creationRoute(workflows: WorkflowsService, kind: WorkflowKind): Route {
   const isPersonal = kinds[kind].filedForOneself !== undefined;
   return post(`/workflows/${kind}`, filingOperation(kind), {
-    summary: `File a ${kind} request`,
+    summary: `File a request: ${kind}`,
     description:
       "The fields may stand flat or in `payload`, in snake_case or camelCase. A needed field that is missing is refused by name. Unknown fields are kept and reported in `warnings`; names only the service gives are refused.",
     access: { permission: `workflows.${kind}.create`, ...(isPersonal && { personal: true }) },
