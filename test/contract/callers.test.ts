@@ -50,6 +50,7 @@ beforeAll(async () => {
     link_id: "0199d2f4-5a6b-7c8d-9e0f-1a2b3c4d5e6f",
     comment_id: "0199d2f4-5a6b-7c8d-9e0f-1a2b3c4d5e6f",
     note_id: "0199d2f4-5a6b-7c8d-9e0f-1a2b3c4d5e6f",
+    delivery: "0199d2f4-5a6b-7c8d-9e0f-1a2b3c4d5e6f",
     action_id: "0199d2f4-5a6b-7c8d-9e0f-1a2b3c4d5e6f",
   };
   cast = {
@@ -57,7 +58,7 @@ beforeAll(async () => {
     moderator,
     nobody,
     outsider,
-    place: (path) => path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => places[name] ?? ""),
+    place: (path) => path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => places[name] ?? expect.unreachable(`${path} has a {${name}}`)),
   };
 });
 
