@@ -1,5 +1,5 @@
 import type { FieldError } from "../kernel/errors.ts";
-import { requiredText } from "../kernel/issue-texts.ts";
+import { datetimeText, otherForm, requiredText } from "../kernel/issue-texts.ts";
 import { escapeText, type Translate } from "./replies.ts";
 import { sentenceText } from "./sentence.ts";
 
@@ -89,7 +89,8 @@ function lineOf({ known, detail, places, given }: Mistake, t: Translate): string
         : t(`field snowflake user${many}`, { values: valuesText(values), option });
     }
     default: {
-      const sentence = known === undefined ? sentenceText(detail, t) : t(`field ${known}`);
+      const forms = detail.split(otherForm).map((form) => (form === datetimeText ? t("field datetime") : sentenceText(form, t)));
+      const sentence = known === undefined ? forms.join(` ${t("field or")} `) : t(`field ${known}`);
       return places.size === 0 ? sentence : `${[...places].map(([name, of]) => placeText(name, of, detail)).join(", ")}: ${sentence}`;
     }
   }

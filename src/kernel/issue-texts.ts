@@ -17,9 +17,12 @@ const typeTexts: Readonly<Record<string, string>> = {
   null: "Use null.",
 };
 
+export const datetimeText = "Write a time such as 2026-11-20T10:00:00.000Z.";
+/** Between what several forms need, where something is in none of them. */
+export const otherForm = " Or: ";
 const shownId = "Write the id as it was shown: 36 characters with hyphens.";
 const formatTexts: Readonly<Record<string, string>> = {
-  datetime: "Write a time such as 2026-11-20T10:00:00.000Z.",
+  datetime: datetimeText,
   date: "Write a date such as 2026-11-20.",
   uuid: shownId,
   guid: shownId,
@@ -73,7 +76,7 @@ function choiceText(choices: readonly unknown[]): string {
 /** What each of several forms would need, where something is in none of them. */
 function alternatives(forms: readonly (readonly z.core.$ZodIssue[])[]): string {
   const needed = new Set(forms.flatMap((issues) => issues.find(({ path }) => path.length === 0)?.message ?? []));
-  return needed.size === 0 ? unfit : [...needed].join(" Or: ");
+  return needed.size === 0 ? unfit : [...needed].join(otherForm);
 }
 
 interface Limit {

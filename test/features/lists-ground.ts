@@ -140,6 +140,10 @@ export async function playAll(world: World): Promise<PlayedWorld> {
   const override = [{ key: "staff.suspend", effect: "allow", reason: "While the lead is away" }];
   await world.patch(`/permissions/users/${moderator.id}`, { overrides: override }, { actor: admin });
 
+  // Nobody is there: what is shown of the attempt says so.
+  const { id: webhook } = await made("/webhooks", { name: "desk", url: "https://client.invalid/" });
+  await world.post(`/webhooks/${webhook as string}/test`, undefined, { actor: owner });
+
   world.guild.timeout(ann, 60, { by: owner, reason });
   await settled(world);
   const run = (await world.get("/roster/audits", { actor: owner })).body.data[0]?.id as string;
@@ -173,6 +177,7 @@ export async function playAll(world: World): Promise<PlayedWorld> {
       "alts list": byUser,
       "audit show": { record: number },
       "roster audit findings": { audit: run },
+      "setup webhooks deliveries": { webhook: webhook as string },
     },
   };
 }

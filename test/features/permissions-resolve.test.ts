@@ -26,7 +26,7 @@ const table: Readonly<Record<Exclude<Level, "none">, string>> = {
     workflows.blacklist-server.decide workflows.server-merge.decide workflows.blacklist-server.reverse workflows.blacklist-user.reverse
     workflows.investigation.reverse workflows.recruitment.reverse workflows.server-merge.reverse workflows.alt-request.reverse
     workflows.punishment.reverse workflows.poach.reverse workflows.appeal.reverse`,
-  owner: "system.settings.manage clients.manage users.redact blacklist.purge cases.delete workflows.override",
+  owner: "system.settings.manage system.webhooks.manage clients.manage users.redact blacklist.purge cases.delete workflows.override",
 };
 const keys = catalog.map((entry) => entry.key);
 
