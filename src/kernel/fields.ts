@@ -73,7 +73,7 @@ const maxDuration = 100 * 31_536_000;
 export const Duration = z
   .string()
   .max(40)
-  .refine((text) => (parseDuration(text) ?? 0) > 0, "Write a duration such as P30D or 30d.")
+  .refine((text) => (parseDuration(text) ?? 0) > 0, "Write a duration such as 30d.")
   .refine((text) => (parseDuration(text) ?? 0) <= maxDuration, "At most 100 years; leave it out or send null where permanent is meant.")
   .meta({ id: "Duration", description: "ISO-8601 (`P30D`) or short (`30d`, `12h`)", example: "P30D" });
 

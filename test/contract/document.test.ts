@@ -1,6 +1,6 @@
 // @module-tag postgres
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { actionsOf, settled } from "../features/native-actions-ground.ts";
 import { holdAction } from "../features/stances-community.ts";
 import { systemCall } from "../../src/kernel/call.ts";
@@ -197,6 +197,13 @@ test("every route, asked as it should be and by all who should not, answers only
     await world.put(`/lists/${id as string}/file`, { records: [{ kind: "user", subject_id: freshId(), number: "N1" }] }, { actor: owner });
     return id;
   };
+  // Nobody is at the address, so what it was to be told of can be sent again.
+  const hook = (await world.post("/webhooks", { name: "desk", url: "https://client.invalid/" }, { actor: owner })).body.data.id as string;
+  await world.makeKey(["staff.read"]);
+  const delivery = await vi.waitFor(async () => {
+    const attempts = (await world.get(`/webhooks/${hook}/deliveries`, { actor: owner })).body.data;
+    return (attempts[0] ?? expect.unreachable("nothing was sent")).id as string;
+  }, 60_000);
   /** What `{id}` stands for; the longest beginning of a path that fits counts. */
   world.guild.timeout(person, 60, { by: owner });
   await settled(world);
@@ -222,6 +229,7 @@ test("every route, asked as it should be and by all who should not, answers only
     "/lists/{id}/refresh": (
       await world.post("/lists", { name: "An address", kind: "file", address: "https://127.0.0.1" }, { actor: owner })
     ).body.data.id,
+    "/webhooks": hook,
     "/servers": (await world.post("/servers", { id: freshId() }, { actor: owner })).body.data.id,
     "/confirmations": await hold("staff.suspend"),
     "/confirmations/{id}/decline": await hold("blacklist.create"),
@@ -242,6 +250,7 @@ test("every route, asked as it should be and by all who should not, answers only
     note_id: caseNote.body.data.id,
     comment_id: comment.body.data.id,
     action_id: action.body.data.id,
+    delivery,
     match_id: (await world.get(`/users/${viewer.id}/matches?kind=server_blacklist`, { actor: owner })).body.data[0].id,
   };
   const none = {
@@ -253,6 +262,7 @@ test("every route, asked as it should be and by all who should not, answers only
     comment_id: "none",
     action_id: "none",
     match_id: "none",
+    delivery: "none",
     discord_user_id: "1",
     guild_id: freshId(),
     key: "none",

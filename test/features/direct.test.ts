@@ -264,11 +264,9 @@ describe("moderation in one step", () => {
     expect(await read(listed)).toMatchObject({ look: { due_at: null, by: other.id } });
     expect((await look(other)).body).toMatchObject({ looked_by: other.id });
     expect((await look(admin)).body).toMatchObject({ looked_by: other.id, replayed: true });
-    expect((await auditOf(world, body.reference)).map(({ action }) => action)).toEqual([
-      "workflow.look",
-      "workflow.approve",
-      "workflow.create",
-    ]);
+    // The refusal is noted a moment later than it is answered.
+    const done = (await auditOf(world, body.reference)).filter(({ action }) => action.startsWith("workflow."));
+    expect(done.map(({ action }) => action)).toEqual(["workflow.look", "workflow.approve", "workflow.create"]);
     const usual = await world.post("/workflows/punishment", { user_id: world.member().id, action: "warning", reason }, { actor: mod });
     expect((await world.post(`/workflows/punishment/${usual.body.reference as string}/look`, {}, { actor: admin })).body.code).toBe(
       "invalid_transition",

@@ -126,7 +126,7 @@ export const commonSentences: Sentences = {
   "The date is later than any that can be kept.": "So späte Zeitpunkte lassen sich nicht speichern.",
   "At most 100 years; leave it out or send null where permanent is meant.":
     "Höchstens 100 Jahre; lass es weg, wenn es auf Dauer sein soll.",
-  "Write a duration such as P30D or 30d.": "Schreib eine Dauer wie 30d oder P30D.",
+  "Write a duration such as 30d.": "Schreib eine Dauer wie 30d.",
 
   // What is asked at addresses that people name.
   "The address leads into a private network, which the operator has not allowed.":
