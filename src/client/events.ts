@@ -27,10 +27,11 @@ export interface FollowOptions {
   /** Ends the following: the loop over it ends. */
   signal?: AbortSignal;
   /**
-   * Told of every position up to which all is handled: after the work on an event is done, and where only events happened that are not for
-   * this caller. Who keeps it and passes it as `after` goes on there after an end of the process.
+   * Told of every position up to which all is handled, and waited for: first as soon as the stream is there, then whenever the body of the
+   * loop over an event has ended, and where only events happened that are not for this caller. Who keeps it and passes it as `after` goes
+   * on there after an end of the process; an event whose loop was left by `break` comes again.
    */
-  onPosition?: (position: number) => void;
+  onPosition?: (position: number) => unknown;
 }
 
 /** Asks for the stream from a position on. @throws ProvostError */
@@ -74,7 +75,7 @@ export async function* followEvents(connect: Connect, options: FollowOptions, pa
         if (said.message !== undefined) yield read(said.message);
         if (said.position !== undefined) {
           position = said.position;
-          onPosition?.(position);
+          await onPosition?.(position);
         }
         if (isOver(signal)) return;
       }

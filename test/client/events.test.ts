@@ -101,6 +101,33 @@ test("an event whose work fails is told again", async () => {
   await expect(kept()).rejects.toThrow("the position cannot be kept");
 });
 
+test("a position that takes its time to be kept is waited for, one after the other", async () => {
+  const world = await createWorld();
+  const owner = await world.staff("owner");
+  const client = createProvostClient({ baseUrl: world.url, key: world.key, actingUser: owner.id });
+  await list(client);
+  await list(client);
+  const order: string[] = [];
+  const onPosition = async (position: number): Promise<void> => {
+    order.push(`keep ${position.toString()}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    order.push(`kept ${position.toString()}`);
+  };
+  const handled: number[] = [];
+  for await (const event of client.events({ types: ["blacklist.created"], after: 0, onPosition })) {
+    if (!("seq" in event)) continue;
+    order.push(`event ${event.seq.toString()}`);
+    if (handled.push(event.seq) === 2) break;
+  }
+  const [first, second] = handled.map(String);
+  expect(order.filter((one) => !one.endsWith(" 0"))).toEqual(
+    expect.arrayContaining([`event ${first}`, `keep ${first}`, `kept ${first}`, `event ${second}`]),
+  );
+  // None begins before the last one is kept, and that of the event at which the loop was left is not told.
+  expect(order.every((one, index) => !one.startsWith("keep") || order[index + 1] === one.replace("keep", "kept"))).toBe(true);
+  expect(order).not.toContain(`keep ${second}`);
+});
+
 test("whoever ends the following in the middle of many events gets no further one", async () => {
   const world = await createWorld();
   const owner = await world.staff("owner");
