@@ -1,4 +1,5 @@
 // @module-tag both
+// @module-tag slow
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";

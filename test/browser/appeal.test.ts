@@ -1,4 +1,5 @@
 // @module-tag sqlite
+// @module-tag slow
 import { describe, expect, test } from "vitest";
 import type { User } from "../../src/sandbox/index.ts";
 import { maxOpen } from "../../src/features/workflows/appeals/appeal-form.ts";

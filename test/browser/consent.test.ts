@@ -1,4 +1,5 @@
 // @module-tag sqlite
+// @module-tag slow
 import { describe, expect, test } from "vitest";
 import { flawsInBothSchemes, heading, lacksChromium, press, useChromium, type Visitor } from "./chromium.ts";
 import { answerAtDiscord, useCommunity } from "./community.ts";

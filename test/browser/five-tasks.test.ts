@@ -1,4 +1,5 @@
 // @module-tag sqlite
+// @module-tag slow
 import { InteractionType } from "discord-api-types/v10";
 import type { Locator, Page } from "playwright-core";
 import { describe, expect, onTestFinished, test } from "vitest";

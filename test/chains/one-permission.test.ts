@@ -1,4 +1,5 @@
 // @module-tag sqlite
+// @module-tag slow
 import { expect, test } from "vitest";
 import { createDice } from "../support/dice.ts";
 import { seedOf, sizeOf, tier, type Tier } from "../support/size.ts";

@@ -1,4 +1,5 @@
 // @module-tag sqlite
+// @module-tag slow
 import { chmod, cp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";

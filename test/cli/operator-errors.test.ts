@@ -1,4 +1,5 @@
 // @module-tag sqlite
+// @module-tag slow
 import { expect, onTestFinished, test } from "vitest";
 import { freshKey, secretTexts, validEnvironment } from "../config/environment.ts";
 import { tier } from "../support/size.ts";

@@ -1,4 +1,5 @@
 // @module-tag sqlite
+// @module-tag slow
 import Sqlite from "better-sqlite3";
 import { describe, expect, test } from "vitest";
 import { openApiDocument } from "../../src/app.ts";

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { commandTable } from "../../src/features.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Entry, OptionSpec } from "../../src/commands/entry.ts";

@@ -1,4 +1,5 @@
 // @module-tag postgres
+// @module-tag slow
 import { randomBytes } from "node:crypto";
 import { appendFile, copyFile, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

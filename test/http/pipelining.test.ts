@@ -1,4 +1,5 @@
 // @module-tag sqlite
+// @module-tag slow
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
