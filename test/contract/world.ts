@@ -91,10 +91,16 @@ async function readRows({ read }: Database): Promise<Record<string, string[]>> {
       .map(async (model) => {
         const key = (model.charAt(0).toLowerCase() + model.slice(1)) as "setting";
         const rows = (await read[key].findMany()) as unknown as Rows;
-        return [model, rows.map(({ lastUsedAt: _, ...row }) => text(row)).toSorted()] as const;
+        return [model, rows.map((row) => text(lasting(row))).toSorted()] as const;
       }),
   );
   return withoutDenied(Object.fromEntries(tables));
+}
+
+/** Without when a key was last used, and for how long the state of a guild is known to be true, which is noted each minute. */
+function lasting({ lastUsedAt: _, ...row }: Rows[number]): object {
+  const { syncedAt: __, updatedAt: ___, ...guild } = row;
+  return "syncedAt" in row ? guild : row;
 }
 
 /** Who is refused leaves an entry, a little later; its details go with it, and where the audit ends. */

@@ -110,16 +110,14 @@ test("a burst is written in slices, and the service answers meanwhile", async ()
   const world = await createWorld();
   const [mona, owner] = [await world.staff("moderator"), await world.staff("owner")];
   for (const person of world.guild.addMembers(size)) world.guild.ban(person, { by: mona });
-  let [longest, answers] = [0, 0];
-  const count = () => world.app.database.read.nativeAction.count();
-  while ((await count()) < size) {
-    const began = performance.now();
-    expect((await world.app.http.request("/livez")).status).toBe(200);
-    longest = Math.max(longest, performance.now() - began);
-    answers += 1;
-  }
-  expect(answers).toBeGreaterThan(1);
-  expect(longest).toBeLessThan(500);
+  const counts: number[] = [];
+  const count = async (): Promise<number> => {
+    counts.push(await world.app.database.read.nativeAction.count());
+    return counts.at(-1) ?? 0;
+  };
+  // Answered between two looks, however slow the machine is: what is written in one piece is never seen half done.
+  while ((await count()) < size) expect((await world.app.http.request("/nowhere")).status).toBe(404);
+  expect(new Set(counts).size).toBeGreaterThan(2);
   expect(owner.id).toBeDefined();
 });
 
