@@ -117,7 +117,8 @@ test("a burst is written in slices, and the service answers meanwhile", async ()
   };
   // Answered between two looks, however slow the machine is: what is written in one piece is never seen half done.
   while ((await count()) < size) expect((await world.app.http.request("/nowhere")).status).toBe(404);
-  expect(new Set(counts).size).toBeGreaterThan(2);
+  const grown = counts.map((now, index) => now - (counts[index - 1] ?? 0));
+  expect(Math.max(...grown)).toBeLessThanOrEqual(size / 2);
   expect(owner.id).toBeDefined();
 });
 
