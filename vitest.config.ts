@@ -54,8 +54,8 @@ export default defineConfig({
     maxWorkers: Math.min(availableParallelism() + 1, 6),
     execArgv: ["--max-semi-space-size=64", "--v8-pool-size=1"],
     // No test measures time: a limit only ends what hangs, also on a machine that does much else.
-    testTimeout: tier === "long" ? 36_000_000 : 180_000,
-    hookTimeout: 180_000,
+    testTimeout: tier === "long" ? 36_000_000 : 600_000,
+    hookTimeout: 600_000,
     expect: { poll: { timeout: 60_000 } },
     tags,
     projects: [

@@ -32,7 +32,7 @@ async function pack() {
   return { archive, tree };
 }
 
-test("the release archive is the program and its one package, in the versions of the lock file", { timeout: 180_000 }, async () => {
+test("the release archive is the program and its one package, in the versions of the lock file", async () => {
   const { archive, tree } = await release();
   expect(archive).toMatch(/^provost-\d+\.\d+\.\d+\.tgz$/);
   expect(await readdir(tree)).toEqual(
@@ -164,7 +164,7 @@ const whileItRuns = (pid: string): Step[] => [
   },
 ];
 
-test("from the archive to a running server, each command says what it did or what to do", { timeout: 180_000 }, async () => {
+test("from the archive to a running server, each command says what it did or what to do", async () => {
   const { tree } = await release();
   await using work = await createWorkplace(await readFile(join(tree, ".env.example"), "utf8"));
   const program = join(tree, "bin/provost.js");

@@ -122,4 +122,4 @@ test("what the tables do not know does not compile", async () => {
   );
   expect(sources.filter(({ name }) => found.has(`${name}-sound.ts`)).map(({ what }) => what)).toEqual([]);
   expect(sources.filter(({ name }) => !found.has(`${name}-broken.ts`)).map(({ what }) => what)).toEqual([]);
-}, 120_000);
+});

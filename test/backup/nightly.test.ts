@@ -33,7 +33,7 @@ async function createNight(at: string) {
   };
 }
 
-test("a backup is made once a night, also after its hour, and older ones go", { timeout: 120_000 }, async () => {
+test("a backup is made once a night, also after its hour, and older ones go", async () => {
   const { nightly, clock, lines, made, folder, verify } = await createNight(new Date().toISOString());
   await mkdir(folder);
   const old = ["provost-20200101T040000Z.tar.gz", "provost-20200102T040000Z.tar.gz"];
@@ -55,7 +55,7 @@ test("a backup is made once a night, also after its hour, and older ones go", { 
   expect((await made()).includes(old[1] ?? "")).toBe(false);
 });
 
-test("a backup that fails is told once by the job, and tried again in an hour", { timeout: 120_000 }, async () => {
+test("a backup that fails is told once by the job, and tried again in an hour", async () => {
   const { nightly, clock, folder } = await createNight("2026-11-26T04:00:10.000Z");
   const told = /^The nightly backup failed, and is tried again in an hour\. .*nowhere.* Try it by hand: `provost backup`\.$/;
   process.env["DATABASE_URL"] = "file:/nowhere/provost.db";
@@ -74,7 +74,7 @@ test("a backup that fails is told once by the job, and tried again in an hour", 
   await nightly.sweep();
 });
 
-test("a backup of an installation that has lost evidence is made, and the job says what is lost", { timeout: 120_000 }, async () => {
+test("a backup of an installation that has lost evidence is made, and the job says what is lost", async () => {
   const { nightly, place, source, made } = await createNight(new Date().toISOString());
   const { sha256 } = await addEvidence(source.world, source.admin);
   await rm(join(place.dataDir, "evidence", sha256.slice(0, 2), sha256));

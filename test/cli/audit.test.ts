@@ -47,7 +47,7 @@ test("the chain is verified in the database, in an export and by an outsider wit
   expect(broken).toMatchObject({ code: 1, stdout: "chain broken at entry 1: entry_changed\n" });
   expect(await outside.here(["audit", "verify", "--file", "nothing.ndjson"])).toMatchObject({ code: 2, stdout: "" });
   expect(await outside.here([...argv, "--public-key", "short"])).toMatchObject({ code: 2, stdout: "" });
-}, 120_000);
+});
 
 test.runIf(inject("dialect") === "sqlite")(
   "a backup is told apart from a chain whose end was cut off",

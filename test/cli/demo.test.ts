@@ -88,7 +88,7 @@ test("the demo that is played once leaves nothing behind", async () => {
   const demo = await start([...(await built()), "--once"], root);
   expect(await demo.end()).toEqual({ code: 0, left: [] });
   expect(demo.said()).toMatch(/\nAll \d+ steps as expected, in \d+\.\d s\.\n$/);
-}, 120_000);
+});
 
 test.each(["SIGINT", "SIGTERM"] as const)(
   "npm run demo that is ended by %s while it plays fails and leaves nothing behind",

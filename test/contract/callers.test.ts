@@ -208,4 +208,4 @@ test("while Discord is away the last state answers and says so; when it is too o
   await returned;
   await until(access, ({ body }) => body.data.stale === undefined, 60_000);
   expect((await write()).status).toBe(201);
-}, 120_000);
+});

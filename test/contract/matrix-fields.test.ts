@@ -14,7 +14,7 @@ let scenes: Scene[] = [];
 beforeAll(async () => {
   people = await createPeople(shared.world);
   scenes = scenesOf(await createGround(shared.world, people));
-}, 120_000);
+});
 
 const told = "audit.see_redactions";
 /** Nothing in a world that is well has these. */
@@ -107,7 +107,7 @@ async function play(scene: Scene): Promise<{ full: Set<string>; looks: number }>
   return { full, looks: viewers.length };
 }
 
-test.each(resources)("%s shows every caller exactly the fields that the page gives them", { timeout: 120_000 }, async (resource) => {
+test.each(resources)("%s shows every caller exactly the fields that the page gives them", async (resource) => {
   const shown: string[] = [];
   let looks = 0;
   for (const scene of scenes.filter((one) => one.resource === resource)) {

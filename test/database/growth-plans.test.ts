@@ -53,7 +53,7 @@ describe.each(["requests", "cases", "roster", "register", "blacklist", "audit"])
     expect(lists.flatMap((list) => missingCases(list, document()))).toEqual([]);
   });
 
-  test("read no table through and sort nothing that grows with it, whatever they are asked for", { timeout: 240_000 }, async () => {
+  test("read no table through and sort nothing that grows with it, whatever they are asked for", async () => {
     const store = await (stores[name] as () => ReturnType<(typeof stores)[string]>)();
     const world = await createWorld();
     const [owner, ordinary] = [await world.staff("owner"), await world.staff(store.ordinary)];

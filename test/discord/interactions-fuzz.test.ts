@@ -309,7 +309,7 @@ describe.each(rounds)("$count interactions that are wrong in one way or another 
     for (const kind of ["refused", "done", "forms", "choices"] as const) expect([kind, answered[kind] > 0]).toEqual([kind, true]);
   });
 
-  test("a database that is busy delays the answer, never the acknowledgement", { timeout: 120_000 }, async () => {
+  test("a database that is busy delays the answer, never the acknowledgement", async () => {
     const owner = people[0] as User;
     let release = (): void => undefined;
     const isHeld = new Promise<void>((taken) => {

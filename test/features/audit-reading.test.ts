@@ -79,7 +79,7 @@ beforeAll(async () => {
   opened = await createTestDatabase();
   await growChain(opened.database, length, columnsOf);
   rows = await opened.database.read.auditEntry.findMany({ orderBy: { seq: "desc" } });
-}, 120_000);
+});
 afterAll(() => opened.drop());
 
 test(

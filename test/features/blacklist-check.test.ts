@@ -106,7 +106,7 @@ describe("a check that takes linked accounts in", () => {
   });
 });
 
-test("the reach of many accounts is that of each of them", { timeout: 120_000 }, async () => {
+test("the reach of many accounts is that of each of them", async () => {
   const ground = await createGround();
   const reach = createLinkReach();
   const people = Array.from({ length: 9 }, () => freshId());

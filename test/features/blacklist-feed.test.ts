@@ -110,7 +110,7 @@ async function act(scene: Scene, { what, which }: Deed): Promise<void> {
 describe("whoever follows the feed", () => {
   const filters: Filter[] = [{}, { category: "scam" }, { kind: "server" }, { kind: "user", category: "raid" }];
 
-  test("keeps exactly the records that count, wherever its pages are cut and whenever it reads", { timeout: 120_000 }, async () => {
+  test("keeps exactly the records that count, wherever its pages are cut and whenever it reads", async () => {
     const deed = fc.record({ what: fc.constantFrom(...deeds), which: fc.nat(30) });
     const story = fc.tuple(fc.array(deed, { minLength: 10, maxLength: 30 }), fc.infiniteStream(fc.integer({ min: 1, max: 7 })));
     await fc.assert(

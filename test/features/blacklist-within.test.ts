@@ -242,7 +242,7 @@ const deed: fc.Arbitrary<Deed> = fc.oneof(
   fc.record({ do: fc.constant("reduce" as const), who, severity, days }),
 );
 
-test("whatever is done and taken back in reverse order leaves the same in force", { timeout: 120_000 }, async () => {
+test("whatever is done and taken back in reverse order leaves the same in force", async () => {
   const { world } = shared;
   const { read } = world.app.database;
   const [one, other] = [world.member(), world.member()];

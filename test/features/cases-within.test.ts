@@ -233,7 +233,7 @@ describe("an action", () => {
     ]);
   });
 
-  test("whatever is done and taken back in reverse order leaves the same in force and suggested", { timeout: 120_000 }, async () => {
+  test("whatever is done and taken back in reverse order leaves the same in force and suggested", async () => {
     const { actions } = shared.world.app;
     const userId = freshId();
     const { row } = await bring(draftOf(userId));

@@ -288,7 +288,7 @@ test("whatever is said by whom, when and where, a change is carried out once aft
   const wanted = ["applied", "declined", "expired", "pending", "last_owner", "storage_busy", "record_not_found", "invalid_transition"];
   const refusals = ["conflict_of_interest", "permission_denied", "cannot_grant_unheld", "hierarchy_violation"];
   expect([...wanted, ...refusals].filter((what) => (seen.get(what) ?? 0) === 0)).toEqual([]);
-}, 180_000);
+});
 
 const agreed: Confirmable = {
   action: "test.again",

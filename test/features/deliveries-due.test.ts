@@ -189,7 +189,7 @@ test(`ten messages of each of ${requestCount.toString()} requests are sent once 
   expect(await ground.database.read.workflowEffect.groupBy({ by: ["status", "attempts"], _count: true })).toEqual([
     { status: "done", attempts: 1, _count: messageCount },
   ]);
-}, 120_000);
+});
 
 test("while one thing of a request waits to be tried again, nothing later of it is begun; other requests go on", async () => {
   const ground = await createGround();

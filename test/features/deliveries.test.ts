@@ -145,7 +145,7 @@ test("while Discord is away nothing is tried; afterwards the message arrives, on
   await become("notice.requester", "done");
   expect(await effects("notice.requester")).toMatchObject([{ attempts: 1, last_error: null }]);
   expect(messages()).toHaveLength(1);
-}, 120_000);
+});
 
 test("an answer that is lost on the way is asked for again, and the message stays one", async () => {
   const { world } = shared;
@@ -160,7 +160,7 @@ test("an answer that is lost on the way is asked for again, and the message stay
   await become("notice.requester", "done");
   expect(messages()).toHaveLength(1);
   expect(await effects("notice.requester")).toMatchObject([{ last_error: null }]);
-}, 120_000);
+});
 
 test("a process that ends between the message and its note sends no second one", async () => {
   const { world } = shared;
@@ -179,7 +179,7 @@ test("a process that ends between the message and its note sends no second one",
   await become("notice.requester", "done");
   expect(await effects("notice.requester")).toMatchObject([{ attempts: 2 }]);
   expect(messages()).toHaveLength(1);
-}, 120_000);
+});
 
 test("an approval that is taken back first leaves nothing for the bot to do", async () => {
   const { world } = shared;
@@ -196,7 +196,7 @@ test("an approval that is taken back first leaves nothing for the bot to do", as
   expect(world.guild.member(person)?.roles).toEqual([]);
   const wanted = world.sandbox.exchanges.filter(({ method, path }) => method === "PUT" && path.includes(person.id));
   expect(wanted).toEqual([]);
-}, 120_000);
+});
 
 test("what the bot did for an approval is taken back with it, but never what stood before", async () => {
   const { world } = shared;
@@ -217,7 +217,7 @@ test("what the bot did for an approval is taken back with it, but never what sto
   expect(world.guild.member(newcomer)?.roles).toEqual([]);
   expect(world.guild.member(holder)?.roles).toEqual([role.id]);
   expect(world.guild.bans()).toEqual([]);
-}, 120_000);
+});
 
 test.each([
   ["is noted", false],

@@ -3,7 +3,7 @@ import { createFollower, createOrigin, createTeller, follow, list, purge, refres
 import { freshId } from "./workflows-ground.ts";
 
 describe("a community that follows another one", () => {
-  test("hears of what is listed, changed, taken back and purged there, through restarts of either", { timeout: 60_000 }, async () => {
+  test("hears of what is listed, changed, taken back and purged there, through restarts of either", async () => {
     const origin = await createOrigin();
     const follower = await createFollower();
     const { read } = follower.world.app.database;

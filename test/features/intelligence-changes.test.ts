@@ -136,7 +136,7 @@ test("after any changes of records, lists, links, servers and agreements, compar
       .beforeEach(() => emptied(database)),
     { numRuns: sizeOf({ quick: 8, all: 40, long: 400 }) },
   );
-}, 120_000);
+});
 
 /** Records that concern somebody only in a roundabout way: through a linked account, and through a further id of a server. */
 const roundabout: Step[] = [
@@ -167,7 +167,7 @@ test("many records compared at once make the matches that they make one after th
       .beforeEach(() => emptied(database)),
     { numRuns: sizeOf({ quick: 4, all: 16, long: 160 }) },
   );
-}, 120_000);
+});
 
 /** Takes away all that a run left: a database of its own for every run costs more than the run. */
 async function emptied(database: Database): Promise<void> {

@@ -21,7 +21,7 @@ interface Answered {
 }
 
 describe.each(["requests", "cases", "roster", "register"])("the lists of %s", (name) => {
-  test("hold the same on all pages together, however little is looked at for one of them", { timeout: 240_000 }, async () => {
+  test("hold the same on all pages together, however little is looked at for one of them", async () => {
     onTestFinished(() => void Object.assign(walkLimits, usual));
     const store = await (stores[name] as () => Promise<GrowthStore>)();
     const world = await createWorld();

@@ -235,7 +235,7 @@ test("the command line lists, names and removes owners, beside a running server 
     stderr: "OWNER_IDS names this owner; take them out there.\n",
   });
   await database.remove();
-}, 120_000);
+});
 
 test("a server notices an owner that the command line has named or removed", async () => {
   const world = await createWorld();

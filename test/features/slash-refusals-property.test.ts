@@ -76,7 +76,7 @@ const attempts = fc.constantFrom(...commands).chain(({ words, options }) => {
   });
 });
 
-test("a refusal says neither pointers nor types of a library, nothing twice, whatever was typed", { timeout: 120_000 }, async () => {
+test("a refusal says neither pointers nor types of a library, nothing twice, whatever was typed", async () => {
   const { world } = shared;
   const person = await staffAtConsole(world, "owner");
   const subject = world.member();

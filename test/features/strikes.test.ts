@@ -222,7 +222,7 @@ interface Row {
   isVoided: boolean;
 }
 
-test("the ledger agrees with a model of points, ends and voids, whatever happens in which order", { timeout: 120_000 }, async () => {
+test("the ledger agrees with a model of points, ends and voids, whatever happens in which order", async () => {
   const { world } = shared;
   const senior = await world.staff("senior");
   const step = fc.oneof(

@@ -107,7 +107,7 @@ test("of two hundred who join at once, fifty do, and the others are told what is
   expect([revision, evidence.length]).toEqual([51, 50]);
   const steps = await ground.database.read.workflowStep.findMany({ where: { requestId: filed.id }, orderBy: { revision: "asc" } });
   expect(steps.map((step) => step.revision)).toEqual(Array.from({ length: 51 }, (_, index) => index + 1));
-}, 120_000);
+});
 
 test("the evidence of a duplicate goes to the request that is kept: the file, and the message as it was told", async () => {
   const { world } = shared;

@@ -125,7 +125,7 @@ test("every order and every filter, page by page, is what one would pick out by 
   }[];
   const byRow = new Map(rows.map((row) => [row.id, shownStatus(row)]));
   expect(shown.filter(({ id, status }) => byRow.get(id) !== status)).toEqual([]);
-}, 120_000);
+});
 
 describe("what a list refuses and keeps", () => {
   test("a cursor counts for its own order, filters and reader alone", async () => {

@@ -124,4 +124,4 @@ test("two instances at once tell of each request once, and of more than one part
   expect(given.reduce((sum, one) => sum + one, 0)).toBe(250);
   const all = await told(ground);
   expect([all.length, new Set(all).size]).toEqual([250, 250]);
-}, 120_000);
+});

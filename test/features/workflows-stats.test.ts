@@ -116,7 +116,7 @@ test("the numbers are what one counts by hand, in all and for each kind", async 
     expect(view.all).toEqual(about(["appeal", "punishment"]));
     expect(view.types).toEqual(["punishment", "appeal"].map((type) => ({ type, ...about([type]) })));
   }
-}, 120_000);
+});
 
 test("of more requests than one answer counts it counts the newest filed and the longest open, and says so", async () => {
   const ground = await createGround();
