@@ -74,12 +74,19 @@ export function createOutgoing({ allowed, stopping, timeoutMs = 15_000, connecti
       });
     };
 
-  /** @throws OutgoingFailed when the address is refused, or does not answer in time */
-  async function send(address: string, { method, headers, body, maxBytes, signal: given }: Sent): Promise<Answered> {
+  /** Everything that an address says by itself. @throws OutgoingFailed */
+  function checked(address: string): { url: URL; isNamed: boolean } {
     const url = new URL(address);
     requireUsual(url);
     const host = url.hostname.replace(/^\[|\]$/g, "");
-    if (isIP(host) !== 0) requireReachable(host, url.protocol);
+    const isNamed = isIP(host) === 0;
+    if (!isNamed) requireReachable(host, url.protocol);
+    return { url, isNamed };
+  }
+
+  /** @throws OutgoingFailed when the address is refused, or does not answer in time */
+  async function send(address: string, { method, headers, body, maxBytes, signal: given }: Sent): Promise<Answered> {
+    const { url } = checked(address);
     const isSecure = url.protocol === "https:";
     const signal = AbortSignal.any([stopping, AbortSignal.timeout(timeoutMs), ...(given === undefined ? [] : [given])]);
     const options = {
@@ -114,11 +121,8 @@ export function createOutgoing({ allowed, stopping, timeoutMs = 15_000, connecti
   return {
     /** Refuse an address by what it says alone; what its name stands for is looked at when it is asked. @throws OutgoingFailed */
     requireAskable(address: string): void {
-      const url = new URL(address);
-      requireUsual(url);
-      const host = url.hostname.replace(/^\[|\]$/g, "");
-      if (isIP(host) !== 0) requireReachable(host, url.protocol);
-      else if (allowed.length === 0 && url.protocol !== "https:") throw new OutgoingFailed("The address has to begin with https.");
+      const { url, isNamed } = checked(address);
+      if (isNamed && allowed.length === 0 && url.protocol !== "https:") throw new OutgoingFailed("The address has to begin with https.");
     },
 
     /**
@@ -171,7 +175,7 @@ function agentsOf({ kept, all }: { kept: number; all: number }) {
 }
 
 /** Whether a port is one of web servers: 80 and 443, or one that needs no privileges. What listens on others takes a request for something else. */
-export function isWebPort(port: string): boolean {
+function isWebPort(port: string): boolean {
   return port === "" || port === "80" || port === "443" || Number(port) >= 1024;
 }
 

@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import type { Goal } from "../benchmark.ts";
+import { collectGarbage } from "../../test/support/collect-garbage.ts";
 
 /** What one part of the benchmark found. */
 export interface Findings {
@@ -16,12 +15,9 @@ export function hashOf(seed: string): string {
   return createHash("sha256").update(seed).digest("base64url");
 }
 
-setFlagsFromString("--expose-gc");
-const collect: unknown = runInNewContext("gc");
-
 /** Bytes this process holds after everything unused is gone, typed arrays included. */
 export function heldBytes(): number {
-  if (typeof collect === "function") for (let turn = 0; turn < 3; turn += 1) collect();
+  for (let turn = 0; turn < 3; turn += 1) collectGarbage();
   const { heapUsed, external } = process.memoryUsage();
   return heapUsed + external;
 }

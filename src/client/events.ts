@@ -20,9 +20,9 @@ export interface EventGap {
 }
 
 export interface FollowOptions {
-  /** Types and prefixes, such as `workflow.*`; everything unless told. */
+  /** Types and prefixes, such as `workflow.*`; by default all. */
   types?: readonly string[];
-  /** The last position that was handled; 0 begins with the oldest event kept. Only what happens from now on unless told. */
+  /** The last position that was handled; 0 begins with the oldest event kept. By default only what happens from now on. */
   after?: number;
   /** Ends the following: the loop over it ends. */
   signal?: AbortSignal;

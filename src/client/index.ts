@@ -24,7 +24,7 @@ export interface ClientOptions {
   actingUser?: string;
   /** For a key whose delegation is `signed`: each request carries an assertion, signed with it, that the acting user asks. */
   privateKey?: PrivateKey;
-  /** How often a call is repeated, and how long it waits for that; five times and a minute unless told. */
+  /** How often a call is repeated, and how long it waits for that; by default five times, and a minute. */
   retries?: Partial<Retries>;
   /** Sends each request in place of the global `fetch`, such as by a proxy. */
   fetch?: Fetch;

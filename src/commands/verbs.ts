@@ -41,7 +41,7 @@ export interface VerbsDeps {
   /** Read a file that was given in Discord for a route that takes a text as its body. @throws ProblemError body_too_large, malformed_request */
   textOf(spec: RouteSpec, file: GivenFile): Promise<string>;
   requests: RequestPlaces;
-  /** The limits that count; unless told, those that count in Discord. */
+  /** The limits that count; by default those that count in Discord. */
   counted?: ReadonlySet<LimitClass>;
 }
 

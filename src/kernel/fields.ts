@@ -197,3 +197,12 @@ function isAddress(run: string): boolean {
   const [host = "", port] = bare.split(":");
   return (isIP(bare) !== 0 && /[0-9a-f]/i.test(bare)) || (port !== undefined && bare.split(":").length === 2 && isIP(host) === 4);
 }
+
+const hasNoSecret = ({ username, password, hash }: URL): boolean => username === "" && password === "" && hash === "";
+/** An address that the service is to ask, as people write it; what it leads to is looked at when it is asked. */
+export const WebAddress = z
+  .string()
+  .trim()
+  .max(2000)
+  .regex(/^https?:\/\/[^\s\\]+$/, "Write an address that begins with https://.")
+  .refine((address) => URL.canParse(address) && hasNoSecret(new URL(address)), "Leave names, passwords and # out of the address.");

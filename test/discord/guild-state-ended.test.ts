@@ -1,13 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { pino } from "pino";
 import { expect, test } from "vitest";
 import { createGuildState } from "../../src/discord/guild/create-guild-state.ts";
+import { collectGarbage } from "../support/collect-garbage.ts";
 import { createTestDatabase } from "../support/database.ts";
-
-setFlagsFromString("--expose-gc");
-const collectGarbage = runInNewContext("gc") as () => void;
 
 async function makeAndForget(): Promise<WeakRef<object>> {
   const { database, drop } = await createTestDatabase();

@@ -1,8 +1,6 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { systemCall } from "../../src/kernel/call.ts";
@@ -10,6 +8,7 @@ import { ProblemError } from "../../src/kernel/errors.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { createMetrics } from "../../src/metrics/metrics.ts";
 import { metricTable } from "../../src/metrics/table.ts";
+import { collectGarbage } from "../support/collect-garbage.ts";
 import { createWorld, type World } from "../support/world.ts";
 import { documentedMetrics } from "./documented.ts";
 import { hasPromtool, promtool } from "./promtool.ts";
@@ -65,8 +64,7 @@ beforeAll(async () => {
   await app.runJobs();
   await app.audit.signHead(systemCall("job", uuid7()));
   // A day this short may end before V8 collects garbage, and the metric of that has no value before.
-  setFlagsFromString("--expose-gc");
-  runInNewContext("gc")();
+  collectGarbage();
   await vi.waitFor(async () => expect((text = await scrape())).toContain("nodejs_gc_duration_seconds_count"));
 });
 afterAll(async () => {

@@ -25,16 +25,16 @@ type Query = Parameters<SealedColumn["find"]>[1];
 
 /** What is asked of every table with one key and one sealed column. */
 const next = <Key extends string, Column extends string>(keyName: Key, column: Column, { current, after, limit }: Query) => ({
-  where: {
-    AND: [
-      { [column]: { not: null } },
-      { NOT: { [column]: { startsWith: current } } },
-      ...(after === null ? [] : [{ [keyName]: { gt: after[0] } }]),
-    ],
-  },
+  where: { AND: [{ NOT: { [column]: { startsWith: current } } }, ...(after === null ? [] : [{ [keyName]: { gt: after[0] } }])] },
   orderBy: { [keyName]: "asc" as const },
   take: limit,
 });
+
+/** The same of a column that may be empty. */
+const nextFilled = <Key extends string, Column extends string>(keyName: Key, column: Column, query: Query) => {
+  const asked = next(keyName, column, query);
+  return { ...asked, where: { AND: [{ [column]: { not: null } }, ...asked.where.AND] } };
+};
 
 const textOf = (id: string, sealed: string | null): SealedText => ({ key: [id, ""], sealed: sealed ?? "" });
 
@@ -50,7 +50,9 @@ export const sealedColumns: readonly SealedColumn[] = [
     name: "authorizations.access_token",
     ...keyedBy(sealedIn.accessToken),
     find: async (db, query) =>
-      (await db.authorization.findMany(next("userId", "accessToken", query))).map(({ userId, accessToken }) => textOf(userId, accessToken)),
+      (await db.authorization.findMany(nextFilled("userId", "accessToken", query))).map(({ userId, accessToken }) =>
+        textOf(userId, accessToken),
+      ),
     replace: async (db, { key: [userId], sealed }, accessToken) =>
       (await db.authorization.updateMany({ where: { userId, accessToken: sealed }, data: { accessToken } })).count,
   },
@@ -58,7 +60,7 @@ export const sealedColumns: readonly SealedColumn[] = [
     name: "authorizations.refresh_token",
     ...keyedBy(sealedIn.refreshToken),
     find: async (db, query) =>
-      (await db.authorization.findMany(next("userId", "refreshToken", query))).map(({ userId, refreshToken }) =>
+      (await db.authorization.findMany(nextFilled("userId", "refreshToken", query))).map(({ userId, refreshToken }) =>
         textOf(userId, refreshToken),
       ),
     replace: async (db, { key: [userId], sealed }, refreshToken) =>
@@ -68,14 +70,14 @@ export const sealedColumns: readonly SealedColumn[] = [
     name: "authorization_sessions.verifier",
     ...keyedBy(sealedIn.sessionVerifier),
     find: async (db, query) =>
-      (await db.authorizationSession.findMany(next("id", "verifier", query))).map(({ id, verifier }) => textOf(id, verifier)),
+      (await db.authorizationSession.findMany(nextFilled("id", "verifier", query))).map(({ id, verifier }) => textOf(id, verifier)),
     replace: async (db, { key: [id], sealed }, verifier) =>
       (await db.authorizationSession.updateMany({ where: { id, verifier: sealed }, data: { verifier } })).count,
   },
   {
     name: "followed_lists.key",
     ...keyedBy(sealedIn.listKey),
-    find: async (db, query) => (await db.followedList.findMany(next("id", "key", query))).map(({ id, key }) => textOf(id, key)),
+    find: async (db, query) => (await db.followedList.findMany(nextFilled("id", "key", query))).map(({ id, key }) => textOf(id, key)),
     replace: async (db, { key: [id], sealed }, key) =>
       (await db.followedList.updateMany({ where: { id, key: sealed }, data: { key } })).count,
   },
@@ -83,21 +85,14 @@ export const sealedColumns: readonly SealedColumn[] = [
     name: "privacy_sessions.verifier",
     ...keyedBy(sealedIn.privacyVerifier),
     find: async (db, query) =>
-      (await db.privacySession.findMany(next("id", "verifier", query))).map(({ id, verifier }) => textOf(id, verifier)),
+      (await db.privacySession.findMany(nextFilled("id", "verifier", query))).map(({ id, verifier }) => textOf(id, verifier)),
     replace: async (db, { key: [id], sealed }, verifier) =>
       (await db.privacySession.updateMany({ where: { id, verifier: sealed }, data: { verifier } })).count,
   },
   {
     name: "token_revocations.token",
     ...keyedBy(sealedIn.tokenRevocation),
-    find: async (db, { current, after, limit }) =>
-      (
-        await db.tokenRevocation.findMany({
-          where: { NOT: { token: { startsWith: current } }, ...(after !== null && { id: { gt: after[0] } }) },
-          orderBy: { id: "asc" },
-          take: limit,
-        })
-      ).map(({ id, token }) => textOf(id, token)),
+    find: async (db, query) => (await db.tokenRevocation.findMany(next("id", "token", query))).map(({ id, token }) => textOf(id, token)),
     replace: async (db, { key: [id], sealed }, token) =>
       (await db.tokenRevocation.updateMany({ where: { id, token: sealed }, data: { token } })).count,
   },
@@ -105,21 +100,14 @@ export const sealedColumns: readonly SealedColumn[] = [
     name: "webhooks.former_secret",
     ...keyedBy(sealedIn.formerWebhookSecret),
     find: async (db, query) =>
-      (await db.webhook.findMany(next("id", "formerSecret", query))).map(({ id, formerSecret }) => textOf(id, formerSecret)),
+      (await db.webhook.findMany(nextFilled("id", "formerSecret", query))).map(({ id, formerSecret }) => textOf(id, formerSecret)),
     replace: async (db, { key: [id], sealed }, formerSecret) =>
       (await db.webhook.updateMany({ where: { id, formerSecret: sealed }, data: { formerSecret } })).count,
   },
   {
     name: "webhooks.secret",
     ...keyedBy(sealedIn.webhookSecret),
-    find: async (db, { current, after, limit }) =>
-      (
-        await db.webhook.findMany({
-          where: { NOT: { secret: { startsWith: current } }, ...(after !== null && { id: { gt: after[0] } }) },
-          orderBy: { id: "asc" },
-          take: limit,
-        })
-      ).map(({ id, secret }) => textOf(id, secret)),
+    find: async (db, query) => (await db.webhook.findMany(next("id", "secret", query))).map(({ id, secret }) => textOf(id, secret)),
     replace: async (db, { key: [id], sealed }, secret) =>
       (await db.webhook.updateMany({ where: { id, secret: sealed }, data: { secret } })).count,
   },

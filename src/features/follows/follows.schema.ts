@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { idPattern, listQuery, text, Timestamp } from "../../kernel/fields.ts";
+import { idPattern, listQuery, text, Timestamp, WebAddress } from "../../kernel/fields.ts";
 import { blacklistCategories, recommendedActions, severities } from "../../kernel/vocabulary.ts";
 
 export const listKinds = ["provost", "file"] as const;
@@ -15,17 +15,10 @@ export const maxFileBytes = 4 * 1024 * 1024;
 /** Entries of a file. */
 export const maxFileEntries = 20_000;
 
-const hasNoSecret = ({ username, password, hash }: URL): boolean => username === "" && password === "" && hash === "";
-const Address = z
-  .string()
-  .trim()
-  .max(2000)
-  .regex(/^https?:\/\/[^\s\\]+$/, "Write an address that begins with https://.")
-  .refine((address) => URL.canParse(address) && hasNoSecret(new URL(address)), "Leave names, passwords and # out of the address.")
-  .meta({
-    description: "Of another Provost: where it answers, without a path of its API. Of a file: where it is; without it the file is sent",
-    example: "https://provost.example",
-  });
+const Address = WebAddress.meta({
+  description: "Of another Provost: where it answers, without a path of its API. Of a file: where it is; without it the file is sent",
+  example: "https://provost.example",
+});
 const Key = z
   .string()
   .regex(/^[\x21-\x7e]{8,512}$/, "Write the API key as you got it.")

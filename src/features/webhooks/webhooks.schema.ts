@@ -1,18 +1,11 @@
 import { z } from "zod";
-import { idPattern, listQuery, text, Timestamp } from "../../kernel/fields.ts";
+import { idPattern, listQuery, text, Timestamp, WebAddress } from "../../kernel/fields.ts";
 
 const Name = text(1, 80).meta({ description: "What you call it", example: "review client" });
-const hasNoSecret = ({ username, password, hash }: URL): boolean => username === "" && password === "" && hash === "";
-const Url = z
-  .string()
-  .trim()
-  .max(2000)
-  .regex(/^https?:\/\/[^\s\\]+$/, "Write an address that begins with https://.")
-  .refine((address) => URL.canParse(address) && hasNoSecret(new URL(address)), "Leave names, passwords and # out of the address.")
-  .meta({
-    description: "Where events are sent, by POST. It begins with `https://`; its port is 443, or 1024 or above",
-    example: "https://client.example/provost",
-  });
+const Url = WebAddress.meta({
+  description: "Where events are sent, by POST. It begins with `https://`; its port is 443, or 1024 or above",
+  example: "https://client.example/provost",
+});
 const Types = z
   .array(z.string().regex(/^[a-z_]{1,40}(\.[a-z_]{1,40}|\.\*)$/, "Name types of events, or prefix.* for several; GET /events lists them."))
   .max(100)
