@@ -168,7 +168,7 @@ function inTransaction<T>(
         const stored = await findOrMakeRoom(db, claim, tx.now);
         if (stored !== undefined) return { value: stored.value as T, isReplay: true, isErasure: false, afterCommit: [] };
       }
-      await call.within?.(tx as never);
+      if (call.within !== undefined) await call.within(tx as never);
       const value = await work(tx);
       const insert = await numberSeries(tx, appended, claim === null ? [] : keptAnswer(claim, value, tx.now, options.idempotencySeconds));
       ahead.push(insert());
