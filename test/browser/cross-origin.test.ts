@@ -101,7 +101,6 @@ describe.skipIf(lacksChromium)("a page of another origin in a browser", () => {
       visitor,
       `const follow = async (lastId, isEnough) => {
         const stop = new AbortController();
-        setTimeout(() => stop.abort(), 20_000);
         const answer = await fetch(url + "/events", { signal: stop.signal, headers: { ...identity, Accept: "text/event-stream", "Last-Event-ID": lastId } });
         const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
         let text = "";
@@ -112,7 +111,8 @@ describe.skipIf(lacksChromium)("a page of another origin in a browser", () => {
       const made = await ask("/blacklist", { method: "POST", headers: json, body: ${JSON.stringify(record(subject))} });
       const isTold = (text) => text.includes("event: blacklist.created") && text.includes(made.body.data.id);
       const first = await follow("0", isTold);
-      const before = Number(first.match(/^id: [0-9]+$/gm).at(-1).slice(4)) - 1;
+      // Other events may have come after it: the position is its own.
+      const before = Number(first.split("\\n\\n").find(isTold).match(/^id: ([0-9]+)$/m)[1]) - 1;
       return [made.status, await follow(String(before), isTold) !== ""];`,
     );
     expect(seen).toEqual([201, true]);
