@@ -2,7 +2,9 @@ import { Prisma } from "../generated/sqlite/client.ts";
 import { tables } from "../generated/tables.ts";
 import type { Page, Position } from "../kernel/page.ts";
 import { columnsOf } from "./columns.ts";
-import type { Model, ReadClient } from "./models.ts";
+import type { Order } from "../kernel/keyset.ts";
+import type { Model, ReadClient, Row } from "./models.ts";
+import { conditionOf, sqlOrderOf, type Where } from "./where.ts";
 
 /** How a page keeps to a bounded cost. */
 export interface WalkLimits {
@@ -16,50 +18,52 @@ export interface WalkLimits {
 export const walkLimits: WalkLimits = { gathered: 500, examined: 2000 };
 
 /** What a filter asks of an entry. */
-export interface Condition<Where> {
-  where: Where;
+export interface Condition<W> {
+  where: W;
   /** What an index holds in the order of the list: everything the filter finds, and hardly more. */
-  inOrder?: Where;
+  inOrder?: W;
   /** The ids of everything the filter finds, and perhaps of more, out of an index in any order. */
   ids?: Prisma.Sql;
 }
 
-export interface Walk<Row, Where> {
-  read: Pick<ReadClient, "$queryRaw">;
-  order: { after(position: Position): object; upTo(position: Position): object; of(row: Row): Position };
-  conditions: readonly Condition<Where>[];
+export interface Walk<M extends Model> {
+  read: Pick<ReadClient, "$queryRaw" | "$select">;
+  order: Pick<Order<string>, "column" | "direction" | "valueOf"> & { of(row: Row<M>): Position };
+  conditions: readonly Condition<Where<M>>[];
   /** What nearly every entry meets, such as what the caller may know of. */
-  usual: Where;
+  usual: Where<M>;
   /** Bounds of the column that the list is ordered by. */
-  bounds?: readonly Where[];
+  bounds?: readonly Where<M>[];
   position: Position | undefined;
   limit: number;
-  /** Reads entries in the order of the list. */
-  find(where: Where, page: { take: number; skip?: number }): Promise<Row[]>;
 }
 
 /** A page of a list. */
-export interface Walked<Row, Where> {
-  rows: Row[];
+export interface Walked<M extends Model> {
+  rows: Row<M>[];
   /** Where the next page begins; null: there is none. */
   reached: Position | null;
   /** For the page's notes: present where it ended before it was full, although the list goes on. */
   notes?: { examined: number };
   /** Finds the same on all pages, for counting. */
-  everything: Where;
+  everything: Where<M>;
 }
 
 /**
  * Read a page of a list at a cost that does not grow with the list. A filter that finds few is asked for them all. Otherwise the list is
- * walked in its order, and the page ends after so many entries that the caller may know of. Every other condition is kept from the planner
- * of SQLite: without statistics it takes any index for a good one, gathers half of the table by it and sorts that.
+ * walked in its order, and the page ends after so many entries that the caller may know of. Every other condition is kept from the planner:
+ * SQLite, without statistics, takes any index for a good one, gathers half of the table by it and sorts that; PostgreSQL reads half of an
+ * index to leave out rows that it is about to read anyway.
  */
-export async function walk<Row, Where extends object>(options: Walk<Row, Where>): Promise<Walked<Row, Where>> {
-  const { order, conditions, usual, bounds = [], position, limit, find } = options;
-  const range = [...bounds, ...(position === undefined ? [] : [order.after(position) as Where])];
+export async function walk<M extends Model>(model: M, options: Walk<M>): Promise<Walked<M>> {
+  const { read, order, conditions, usual, bounds = [], position, limit } = options;
+  const { by, after, upTo } = sqlOrderOf(model, order);
+  const find = async (where: Where<M>, { take, skip = 0 }: { take: number; skip?: number }): Promise<Row<M>[]> =>
+    (await read.$select(model, Prisma.sql`WHERE ${conditionOf(model, where)} ORDER BY ${by} LIMIT ${take} OFFSET ${skip}`)) as Row<M>[];
+  const range = [...bounds, ...(position === undefined ? [] : [after(position) as Where<M>])];
   const every = [...conditions.map(({ where }) => where), usual];
   const inOrder = conditions.flatMap((condition) => condition.inOrder ?? []);
-  const pageOf = async (where: Where): Promise<Pick<Walked<Row, Where>, "rows" | "reached">> => {
+  const pageOf = async (where: Where<M>): Promise<Pick<Walked<M>, "rows" | "reached">> => {
     const rows = await find(where, { take: limit + 1 });
     const last = rows.length > limit ? rows[limit - 1] : undefined;
     return { rows: rows.slice(0, limit), reached: last === undefined ? null : order.of(last) };
@@ -69,7 +73,7 @@ export async function walk<Row, Where extends object>(options: Walk<Row, Where>)
   if (isExact) return { ...(await pageOf(all([...inOrder, ...range, ...every.map(kept)]))), everything };
   const ids = await fewOf(options, walkLimits.gathered);
   if (ids !== undefined) {
-    const among = { id: { in: ids } } as unknown as Where;
+    const among = { id: { in: ids } } as unknown as Where<M>;
     if (ids.length === 0) return { rows: [], reached: null, everything: among };
     return {
       ...(await pageOf(all([among, ...[...range, ...every].map(kept)]))),
@@ -80,14 +84,14 @@ export async function walk<Row, Where extends object>(options: Walk<Row, Where>)
   const [last] = await find(all([...walked, kept(usual)]), { skip: walkLimits.examined - 1, take: 1 });
   if (last === undefined) return { ...(await pageOf(all([...walked, ...every.map(kept)]))), everything };
   const end = order.of(last);
-  const page = await pageOf(all([...walked, order.upTo(end) as Where, ...every.map(kept)]));
+  const page = await pageOf(all([...walked, upTo(end) as Where<M>, ...every.map(kept)]));
   if (page.reached !== null) return { ...page, everything };
   return { ...page, reached: end, ...(page.rows.length < limit && { notes: { examined: walkLimits.examined } }), everything };
 }
 
 /** The ids that the first filter finds which finds few; undefined where none does. */
-async function fewOf<Where>(
-  { read, conditions }: Pick<Walk<never, Where>, "read" | "conditions">,
+async function fewOf(
+  { read, conditions }: { read: Pick<ReadClient, "$queryRaw">; conditions: readonly Pick<Condition<object>, "ids">[] },
   most: number,
 ): Promise<string[] | undefined> {
   for (const { ids } of conditions) {
@@ -100,17 +104,16 @@ async function fewOf<Where>(
 
 /** A page with what is shown of its entries. @param encode makes the cursor of a position */
 export function walkedPage<View>(
-  { reached, notes }: Pick<Walked<never, never>, "reached" | "notes">,
+  { reached, notes }: Pick<Walked<Model>, "reached" | "notes">,
   { data, limit }: Pick<Page<View>, "data" | "limit">,
   encode: (reached: Position) => string,
 ): Page<View> {
   return { data, limit, next_cursor: reached === null ? null : encode(reached), ...(notes !== undefined && { notes }) };
 }
 
-const all = <Where>(conditions: readonly Where[]): Where => ({ AND: conditions }) as Where;
-
-/** The same condition as no index serves it; PostgreSQL takes both negations out again. */
-export const kept = <Where>(where: Where): Where => ({ NOT: { NOT: where } }) as Where;
+const all = <W>(conditions: readonly W[]): W => ({ AND: conditions }) as W;
+/** The same condition as no index serves it. */
+const kept = <W>(where: W): W => ({ kept: where }) as W;
 
 type Field<M extends Model> = keyof (typeof tables)[M]["columns"] & string;
 /** One of some values; empty; or in a range. */

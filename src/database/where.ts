@@ -27,7 +27,7 @@ type ChildOf<M extends Model, Relation extends keyof Children<M>> = Children<M>[
 
 /**
  * The conditions of the client that are made into SQL here: about the columns of one table, and about whether it has rows of another.
- * `sql` says, about `t`, what they cannot.
+ * `sql` says, about `t`, what they cannot; what is `kept` no index serves.
  */
 export type Where<M extends Model> = {
   readonly [Field in keyof Row<M>]?: Row<M>[Field] | Test<NonNullable<Row<M>[Field]>> | undefined;
@@ -37,6 +37,7 @@ export type Where<M extends Model> = {
   readonly AND?: readonly Where<M>[];
   readonly OR?: readonly Where<M>[];
   readonly NOT?: Where<M> | undefined;
+  readonly kept?: Where<M>;
   readonly sql?: Prisma.Sql;
 };
 
@@ -59,6 +60,8 @@ export function conditionOf<M extends Model>(model: M, where: Where<M>, alias = 
     if (field === "AND") return each(test as Where<M>[]);
     if (field === "OR") return [joined(each(test as Where<M>[]), " OR ", never)];
     if (field === "sql") return [test as Prisma.Sql];
+    // Neither database looks for an index beneath it, and PostgreSQL still expects of it as many rows as of the condition alone.
+    if (field === "kept") return [Prisma.sql`(${conditionOf(model, test as Where<M>, alias, true)}) IS TRUE`];
     if (field === "NOT") return [Prisma.sql`NOT ${conditionOf(model, test as Where<M>, alias, isNamed)}`];
     if (children[field] !== undefined) return [childrenOf(children[field], test as { some?: object; none?: object }, alias)];
     const [name] = columns[field] ?? [];
@@ -128,16 +131,6 @@ export function sqlOrderOf(
     by: Prisma.sql`${name} ${Prisma.raw(way)}, t.id ${Prisma.raw(way)}`,
     after: (position) => compared(onwards, position),
     upTo: (position) => compared(back, position),
-  };
-}
-
-/** What `walk` needs to read rows of a model by SQL in an order. */
-export function readingInOrder<M extends Model>(read: Selects, model: M, order: Pick<Order<string>, "column" | "direction" | "valueOf">) {
-  const { by, ...positions } = sqlOrderOf(model, order);
-  return {
-    positions,
-    find: (where: Where<M>, { take, skip = 0 }: { take: number; skip?: number }) =>
-      read.$select(model, Prisma.sql`WHERE ${conditionOf(model, where)} ORDER BY ${by} LIMIT ${take} OFFSET ${skip}`),
   };
 }
 

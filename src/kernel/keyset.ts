@@ -26,13 +26,11 @@ export interface Order<Column extends string> {
   valueOf(position: Position): Date | string;
   /** What stands after a position. The first condition follows from the second: with it both databases enter the index at the position. */
   after(position: Position): Where;
-  /** What stands at a position or before it. */
-  upTo(position: Position): Where;
 }
 
 /** @param kind what the column holds: times or texts */
 export function orderOf<Column extends string>(column: Column, direction: Direction, kind: "times" | "texts" = "times"): Order<Column> {
-  const [onwards, back] = direction === "asc" ? (["gt", "lt"] as const) : (["lt", "gt"] as const);
+  const onwards = direction === "asc" ? "gt" : "lt";
   const valueOf = ([value]: Position): Date | string => (kind === "times" ? new Date(value) : String(value));
   return {
     column,
@@ -49,10 +47,6 @@ export function orderOf<Column extends string>(column: Column, direction: Direct
         [column]: { [`${onwards}e`]: value },
         OR: [{ [column]: { [onwards]: value } }, { id: { [onwards]: id } }],
       } as unknown as Where;
-    },
-    upTo(position) {
-      const [value, id] = [valueOf(position), position[1]];
-      return { [column]: { [`${back}e`]: value }, OR: [{ [column]: { [back]: value } }, { id: { [`${back}e`]: id } }] } as unknown as Where;
     },
   };
 }

@@ -35,7 +35,7 @@ function planOf(file: Sqlite.Database, statement: string): string[] {
  */
 function growing(statement: string, plan: readonly string[]): string[] {
   const namesRows = /[`"](id|seq)[`"] (IN \(|= \?)/.test(statement);
-  const isWalk = /WHERE \(*NOT \(?NOT [^]* ORDER BY/.test(statement);
+  const isWalk = /WHERE \([^]*\) IS TRUE\)? ORDER BY/.test(statement);
   const isWhole = !statement.includes("WHERE") || /WHERE \(?1 ?= ?1\b/.test(statement);
   return plan.filter(
     (line) =>

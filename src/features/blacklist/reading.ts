@@ -1,5 +1,5 @@
 import type { ReadClient } from "../../database/database.ts";
-import { conditionOf, type Where as PlainWhere } from "../../database/where.ts";
+import { conditionOf, sqlOrderOf, type Where as PlainWhere } from "../../database/where.ts";
 import { Prisma, type BlacklistRecord } from "../../generated/sqlite/client.ts";
 import { newestFirst } from "../../kernel/keyset.ts";
 import type { Position } from "../../kernel/page.ts";
@@ -9,8 +9,12 @@ import { conditions, endingStatuses, liveStatuses, wordFilters, type Asked, type
 import { fewRecords } from "./search.ts";
 
 type Where = Prisma.BlacklistRecordWhereInput;
+/** The same, as it is made into SQL here. */
+type Asks = PlainWhere<"BlacklistRecord">;
 type OrderBy = Prisma.BlacklistRecordOrderByWithRelationInput | typeof newestFirst.orderBy;
 type Reader = Pick<ReadClient, "blacklistRecord" | "$select">;
+
+const order = sqlOrderOf("BlacklistRecord", newestFirst);
 
 /** How a page keeps to a bounded cost. */
 export interface ReadLimits {
@@ -41,13 +45,9 @@ interface PageQuery {
  */
 export async function readPage(db: Reader, asked: Asked, page: PageQuery): Promise<PageRows> {
   const { position, take, limits = readLimits } = page;
-  const after = position === undefined ? {} : newestFirst.after(position);
-  const find = (...all: Where[]): Promise<BlacklistRecord[]> => {
-    const where = { AND: [...all, after] };
-    if (asked.search !== undefined) return db.blacklistRecord.findMany({ where, orderBy: newestFirst.orderBy, take });
-    const condition = conditionOf("BlacklistRecord", where as PlainWhere<"BlacklistRecord">);
-    return db.$select("BlacklistRecord", Prisma.sql`WHERE ${condition} ORDER BY t.created_at DESC, t.id DESC LIMIT ${take}`);
-  };
+  const after = position === undefined ? {} : order.after(position);
+  const find = (leading: Asks, { wanted, range = {} }: { wanted: Where; range?: Asks }): Promise<BlacklistRecord[]> =>
+    db.$select("BlacklistRecord", Prisma.sql`${inOrder([leading, after, range, { kept: wanted as Asks }])} LIMIT ${take}`);
   const given = (Object.keys(asked.filters) as (keyof Filters)[]).filter((name) => asked.filters[name] !== undefined);
   const word = wordFilters.find((name) => given.includes(name));
   const isAlone = given.length === 0 || (given.length === 1 && word !== undefined);
@@ -55,38 +55,38 @@ export async function readPage(db: Reader, asked: Asked, page: PageQuery): Promi
   if (few?.length === 0) return { rows: [] };
   if (few !== undefined) {
     const search = asked.search === undefined ? undefined : { where: asked.search.where };
-    return { rows: await find(conditions({ ...asked, search }, "list"), { id: { in: few } }) };
+    return { rows: await find({ id: { in: few } }, { wanted: conditions({ ...asked, search }, "list") }) };
   }
 
-  const { order, first, more } = await orderFor(db, asked, word, limits.few);
-  const isExact = isAlone && order === (word ?? "list");
+  const { met, first, more } = await orderFor(db, asked, word, limits.few);
+  const isExact = isAlone && met === (word ?? "list");
   const floor = isExact ? undefined : await positionAfter(db, [first, after], limits.examined);
-  const wanted = [conditions(asked, order), ...(floor === undefined ? [] : [newestFirst.upTo(floor)])];
-  const found = await find(...wanted, first);
-  const rows = more === undefined ? found : [...found, ...(await find(...wanted, more))].toSorted(inListOrder).slice(0, take);
+  const rest = { wanted: conditions(asked, met), ...(floor !== undefined && { range: order.upTo(floor) }) };
+  const found = await find(first, rest);
+  const rows = more === undefined ? found : [...found, ...(await find(more, rest))].toSorted(inListOrder).slice(0, take);
   return { rows, ...(floor !== undefined && rows.length < take && { reached: floor }) };
 }
 
 /** In which order records are met: those of `first` in the order of an index; few others, of `more`, besides. */
-interface Order {
-  order: "list" | WordFilter;
-  first: Where;
-  more?: Where;
+interface Met {
+  met: "list" | WordFilter;
+  first: Asks;
+  more?: Asks;
 }
 
-async function orderFor(db: Reader, { filters, now }: Asked, word: WordFilter | undefined, most: number): Promise<Order> {
-  if (word === undefined) return { order: "list", first: {} };
+async function orderFor(db: Reader, { filters, now }: Asked, word: WordFilter | undefined, most: number): Promise<Met> {
+  if (word === undefined) return { met: "list", first: {} };
   const { status } = filters;
-  if (word !== "status" || status === undefined) return { order: word, first: { [word]: filters[word] } };
+  if (word !== "status" || status === undefined) return { met: word, first: { [word]: filters[word] } };
   const overdue = await Promise.all(
     overdueParts(now).map(({ where, orderBy }) => db.blacklistRecord.findMany({ where, orderBy, take: most + 1, select: stored })),
   );
   const rows = overdue.flat();
   // The sweep is far behind: what is stored says too little.
-  if (rows.length > most) return { order: "list", first: {} };
+  if (rows.length > most) return { met: "list", first: {} };
   const shown = rows.filter((row) => statusAt(row, now) === status).map(({ id }) => id);
-  const first: Where = { status, ...(rows.length > 0 && { id: { notIn: rows.map(({ id }) => id) } }) };
-  return { order: word, first, ...(shown.length > 0 && { more: { id: { in: shown } } }) };
+  const first: Asks = { status, ...(rows.length > 0 && { id: { notIn: rows.map(({ id }) => id) } }) };
+  return { met: word, first, ...(shown.length > 0 && { more: { id: { in: shown } } }) };
 }
 
 const stored = { id: true, status: true, startsAt: true, expiresAt: true } as const;
@@ -146,16 +146,14 @@ async function fewOfParts(db: Reader, parts: readonly Part[], most: number): Pro
 }
 
 /** The position of the last of so many records; undefined when there are fewer. */
-async function positionAfter(db: Reader, all: readonly Where[], count: number): Promise<Position | undefined> {
-  const [row] = await db.blacklistRecord.findMany({
-    where: { AND: [...all] },
-    orderBy: newestFirst.orderBy,
-    skip: count - 1,
-    take: 1,
-    select: { id: true, createdAt: true },
-  });
+async function positionAfter(db: Reader, all: readonly Asks[], count: number): Promise<Position | undefined> {
+  const rest = Prisma.sql`${inOrder(all)} LIMIT 1 OFFSET ${count - 1}`;
+  const [row] = await db.$select("BlacklistRecord", rest, ["id", "createdAt"]);
   return row === undefined ? undefined : newestFirst.of(row);
 }
+
+const inOrder = (all: readonly Asks[]): Prisma.Sql =>
+  Prisma.sql`WHERE ${conditionOf("BlacklistRecord", { AND: all })} ORDER BY ${order.by}`;
 
 function inListOrder(a: BlacklistRecord, b: BlacklistRecord): number {
   return b.createdAt.getTime() - a.createdAt.getTime() || (a.id < b.id ? 1 : -1);

@@ -1,7 +1,7 @@
 import type { Deps } from "../deps.ts";
 import type { Database, Tx } from "../../database/database.ts";
-import { countOf, readingInOrder, selectIds } from "../../database/where.ts";
-import type { Case, Prisma } from "../../generated/sqlite/client.ts";
+import { countOf, selectIds } from "../../database/where.ts";
+import type { Prisma } from "../../generated/sqlite/client.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
 import { withTotal, type Page } from "../../kernel/page.ts";
 import { walk, walkedPage } from "../../database/walk.ts";
@@ -107,7 +107,7 @@ export function createCasesService(deps: CasesDeps) {
     },
 
     /** The confidential cases that are not the caller's business, in the words of the database. */
-    hiddenTo: async (call: Call): Promise<Prisma.CaseWhereInput> => clientWhere(hiddenWhere(await viewerOf(call))),
+    hiddenTo: async (call: Call): Promise<CaseWhere> => hiddenWhere(await viewerOf(call)),
 
     /** Their ids. */
     async hiddenIds(call: Call, among?: readonly string[]): Promise<string[]> {
@@ -139,15 +139,13 @@ export function createCasesService(deps: CasesDeps) {
       const subjectIds = subject === undefined ? [] : [subject, ...alts];
       const now = clock.now();
       const order = orders[filters.sort];
-      const { positions, find } = readingInOrder(database.read, "Case", order);
-      const walked = await walk<Case, CaseWhere>({
+      const walked = await walk("Case", {
         ...conditions({ call, filters, subjectIds, now }),
         read: database.read,
-        order: { of: order.of, ...positions },
+        order,
         usual: { AND: [visibleWhere(await viewerOf(call)), { deletedAt: filters.deleted === "true" ? { not: null } : null }] },
         position,
         limit,
-        find,
       });
       const whole = await wholeCases({ db: database.read, dialect: database.dialect }, walked.rows);
       const data = await links.shown(call, await viewsOf(database.read, guildState, whole, { call, now }));

@@ -1,8 +1,9 @@
 import { createEntryChanges, type RosterEntriesDeps } from "./changes.ts";
-import type { RosterEntry, Prisma } from "../../generated/sqlite/client.ts";
+import type { RosterEntry } from "../../generated/sqlite/client.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
 import { withTotal, type Page } from "../../kernel/page.ts";
 import { walk, walkedPage } from "../../database/walk.ts";
+import { countOf } from "../../database/where.ts";
 import { conditions, orders } from "./filters.ts";
 import type { AccessDirectory } from "../permissions/access/access.ts";
 import { createHistory } from "./history/history.ts";
@@ -37,18 +38,17 @@ export function createRosterEntries(deps: RosterEntriesDeps) {
       const { limit, cursor, count, ...filters } = ListEntriesQuery.parse(query);
       const position = cursor === undefined ? undefined : cursors.decode(listName, filters, cursor);
       const order = orders[filters.sort];
-      const walked = await walk<RosterEntry, Where>({
+      const walked = await walk("RosterEntry", {
         conditions: conditions(filters, access),
         read: database.read,
         order,
         usual: {},
         position,
         limit,
-        find: (where, page) => database.read.rosterEntry.findMany({ where, orderBy: order.orderBy, ...page }),
       });
       const data = await present(call, walked.rows);
       const page = walkedPage(walked, { data, limit }, (reached) => cursors.encode(listName, filters, reached));
-      return withTotal(page, { count }, () => database.read.rosterEntry.count({ where: walked.everything }));
+      return withTotal(page, { count }, () => countOf(database.read, "RosterEntry", walked.everything));
     },
 
     /** One entry; an id of nobody is an answer, too. @param key id of the entry or of its person, or `@me` */
@@ -64,5 +64,3 @@ export function createRosterEntries(deps: RosterEntriesDeps) {
     ...createHistory(deps),
   };
 }
-
-type Where = Prisma.RosterEntryWhereInput;

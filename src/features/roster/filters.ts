@@ -1,12 +1,12 @@
 import { either, idsOf, type Condition } from "../../database/walk.ts";
-import type { Prisma } from "../../generated/sqlite/client.ts";
+import type { Where as PlainWhere } from "../../database/where.ts";
 import { orderOf } from "../../kernel/keyset.ts";
 import { beginningWith } from "../../kernel/words.ts";
 import type { AccessDirectory } from "../permissions/access/access.ts";
 import type { ListEntriesQuery } from "./roster.schema.ts";
 import { liveStatuses } from "./states.ts";
 
-type Where = Prisma.RosterEntryWhereInput;
+type Where = PlainWhere<"RosterEntry">;
 export type EntryFilters = Omit<ReturnType<typeof ListEntriesQuery.parse>, "limit" | "cursor" | "count">;
 type People = Pick<AccessDirectory, "people" | "of">;
 

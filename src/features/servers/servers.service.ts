@@ -1,14 +1,13 @@
 import type { ReadClient, TransactionClient } from "../../database/database.ts";
-import type { Server } from "../../generated/sqlite/client.ts";
 import { can, requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
 import { recordNotFound } from "../../kernel/errors.ts";
 import { walk, walkedPage } from "../../database/walk.ts";
-import { countOf, readingInOrder } from "../../database/where.ts";
+import { countOf } from "../../database/where.ts";
 import { withTotal, type Page } from "../../kernel/page.ts";
 import { createAgreements, type AgreementDeps } from "./agreements/agreements.ts";
 import { createClearances } from "./clearances/clearances.ts";
 import { createInviteSweep, type ReadInvite } from "./invites.ts";
-import { conditions, order, withAliases, type ServerCondition } from "./filters.ts";
+import { conditions, order, withAliases } from "./filters.ts";
 import { createIncidents } from "./incidents.ts";
 import { agreementsInForce, byAnyId, hashesOf, recordsInForce, type RegisteredServer } from "./known.ts";
 import { createMerges } from "./merges.ts";
@@ -73,15 +72,13 @@ export function createRegistryService(deps: RegistryDeps) {
       const { limit, cursor, count, ...filters } = ListRegistryQuery.parse(query);
       const position = cursor === undefined ? undefined : cursors.decode(listName, filters, cursor);
       const now = clock.now();
-      const { positions, find } = readingInOrder(database.read, "Server", order);
-      const walked = await walk<Server, ServerCondition>({
+      const walked = await walk("Server", {
         conditions: conditions({ filters, readsRecords: can(call, registryPermissions.records), now, dialect: database.dialect }),
         read: database.read,
-        order: { of: order.of, ...positions },
+        order,
         usual: {},
         position,
         limit,
-        find,
       });
       const rows = await withAliases(database.read, walked.rows);
       const data = (await viewsOf(database.read, rows, now)).map((view) => visibleServer(call, view));

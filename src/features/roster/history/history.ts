@@ -2,6 +2,7 @@ import type { RosterEntriesDeps } from "../changes.ts";
 import type { Prisma, RosterEvent } from "../../../generated/sqlite/client.ts";
 import { can, requirePermission, type Call } from "../../../kernel/call.ts";
 import { either, idsOf, walk, walkedPage, type Condition } from "../../../database/walk.ts";
+import { countOf, type Where as PlainWhere } from "../../../database/where.ts";
 import { orderOf } from "../../../kernel/keyset.ts";
 import { withTotal, type Page } from "../../../kernel/page.ts";
 import { hiddenInTx, presentLine, visibleLine, holdingLines, newestFirst, standingLines, standingOf } from "./history.policy.ts";
@@ -9,7 +10,7 @@ import { HistoryQuery, type LineView, type RosterStatusView } from "./history.sc
 import { rosterPolicy } from "../roster.policy.ts";
 import { hiddenAmong } from "../views.ts";
 
-type Where = Prisma.RosterEventWhereInput;
+type Where = PlainWhere<"RosterEvent">;
 type Filters = Omit<ReturnType<typeof HistoryQuery.parse>, "limit" | "cursor" | "count">;
 
 /** The list, as its cursors name it. */
@@ -59,18 +60,17 @@ export function createHistory(deps: Pick<RosterEntriesDeps, "database" | "access
         return withTotal(page, { count }, () => page.data.length);
       }
       const position = cursor === undefined ? undefined : cursors.decode(listName, filters, cursor);
-      const walked = await walk<RosterEvent, Where>({
+      const walked = await walk("RosterEvent", {
         ...conditions(filters),
         read: database.read,
         order,
         usual: {},
         position,
         limit,
-        find: (where, page) => database.read.rosterEvent.findMany({ where, orderBy: order.orderBy, ...page }),
       });
       const data = await shown(call, walked.rows);
       const page = walkedPage(walked, { data, limit }, (reached) => cursors.encode(listName, filters, reached));
-      return withTotal(page, { count }, () => database.read.rosterEvent.count({ where: walked.everything }));
+      return withTotal(page, { count }, () => countOf(database.read, "RosterEvent", walked.everything));
     },
   };
 }

@@ -1,5 +1,6 @@
 import type { ReadClient, TransactionClient } from "../../../database/database.ts";
-import type { Prisma, RequestDraft } from "../../../generated/sqlite/client.ts";
+import type { Where } from "../../../database/where.ts";
+import type { RequestDraft } from "../../../generated/sqlite/client.ts";
 import { jsonObject } from "../../../kernel/parsing.ts";
 import type { Call } from "../../../kernel/call.ts";
 import type { DraftStatus, DraftView } from "./drafts.schema.ts";
@@ -9,10 +10,12 @@ import { visibleSuggestion } from "../requests/visibility.ts";
 /** Permissions of this feature; filing needs the one to create such a request besides. */
 export const draftsPolicy = { read: "workflows.read", dismiss: "workflows.review", suggest: "system.act" } as const;
 
+export type DraftWhere = Where<"RequestDraft">;
+
 /** A feature whose records suggest requests, and that has records not everybody may know of. */
 export interface DraftCauses {
   /** Every draft but those of its records that a caller may not know of, in the words of the database. */
-  knownWhere(call: Call): Promise<Prisma.RequestDraftWhereInput>;
+  knownWhere(call: Call): Promise<DraftWhere>;
   /** The permission that being told of a record needs beyond the usual one, if any. */
   permissionFor(db: ReadClient | TransactionClient, reference: string): Promise<string | undefined>;
 }

@@ -1,13 +1,12 @@
 import type { Deps } from "../../deps.ts";
-import { selectIds } from "../../../database/where.ts";
-import type { Prisma, RequestDraft } from "../../../generated/sqlite/client.ts";
+import { countOf, selectIds } from "../../../database/where.ts";
 import { requirePermission, requireWrite, type Call } from "../../../kernel/call.ts";
-import { fieldError, recordNotFound } from "../../../kernel/errors.ts";
+import { fieldError } from "../../../kernel/errors.ts";
 import { idsOf, walk, walkedPage, type Condition } from "../../../database/walk.ts";
 import { orderOf } from "../../../kernel/keyset.ts";
 import { withTotal, type Page } from "../../../kernel/page.ts";
-import { draftsPolicy, presentDraft, visibleDraft } from "./drafts.policy.ts";
-import type { DraftRecords } from "./records.ts";
+import { draftsPolicy, presentDraft, visibleDraft, type DraftWhere } from "./drafts.policy.ts";
+import { findKnown, type DraftRecords } from "./records.ts";
 import { DismissDraftInput, ListDraftsQuery, type DraftView, type FiledDraftView } from "./drafts.schema.ts";
 import { understand, type Intake } from "../requests/intake.ts";
 import { kinds } from "../kinds/kinds.ts";
@@ -36,8 +35,7 @@ export function createDraftsService({ database, records, workflows, cursors }: D
       const drafts = among && (await selectIds(database.read, "RequestDraft", { id: { in: among } }));
       if (drafts?.length === 0) return [];
       const asked = drafts === undefined ? {} : { id: { in: drafts } };
-      const where = { AND: [asked, { NOT: await knownWhere(call) }] };
-      return (await database.read.requestDraft.findMany({ where, select: { id: true } })).map(({ id }) => id);
+      return selectIds(database.read, "RequestDraft", { AND: [asked, { NOT: await knownWhere(call) }] });
     },
 
     /** Suggested requests, newest first. @throws ProblemError permission_denied, invalid_cursor */
@@ -45,25 +43,23 @@ export function createDraftsService({ database, records, workflows, cursors }: D
       requirePermission(call, draftsPolicy.read);
       const { limit, cursor, count, ...filters } = ListDraftsQuery.parse(query);
       const position = cursor === undefined ? undefined : cursors.decode(listName, filters, cursor);
-      const walked = await walk<RequestDraft, Where>({
+      const walked = await walk("RequestDraft", {
         conditions: conditions(filters),
         read: database.read,
         order,
         usual: await knownWhere(call),
         position,
         limit,
-        find: (where, page) => database.read.requestDraft.findMany({ where, orderBy: order.orderBy, ...page }),
       });
       const data = walked.rows.map((row) => visibleDraft(call, presentDraft(row)));
       const page = walkedPage(walked, { data, limit }, (reached) => cursors.encode(listName, filters, reached));
-      return withTotal(page, { count }, () => database.read.requestDraft.count({ where: walked.everything }));
+      return withTotal(page, { count }, () => countOf(database.read, "RequestDraft", walked.everything));
     },
 
     /** @throws ProblemError permission_denied, record_not_found */
     async get(call: Call, id: string): Promise<DraftView> {
       requirePermission(call, draftsPolicy.read);
-      const row = await database.read.requestDraft.findFirst({ where: { AND: [{ id }, await knownWhere(call)] } });
-      if (row === null) throw recordNotFound();
+      const row = await findKnown(database.read, id, await knownWhere(call));
       return visibleDraft(call, presentDraft(row));
     },
 
@@ -108,14 +104,12 @@ function requireSubject(type: DraftView["type"], intake: Intake, subject: DraftV
   if (!isAbout) throw fieldError("", "other_subject", `This suggestion is about the ${subject.kind} ${subject.id}.`);
 }
 
-type Where = Prisma.RequestDraftWhereInput;
-
 /** What the filters ask of a draft; those whose index finds few come first. */
 function conditions({
   status,
   type,
   subject,
-}: Omit<ReturnType<typeof ListDraftsQuery.parse>, "limit" | "cursor" | "count">): Condition<Where>[] {
+}: Omit<ReturnType<typeof ListDraftsQuery.parse>, "limit" | "cursor" | "count">): Condition<DraftWhere>[] {
   return [
     ...(subject === undefined ? [] : [{ where: { subjectId: subject }, ids: idsOf("RequestDraft", { subjectId: [subject] }) }]),
     ...(type === undefined ? [] : [{ where: { type }, ids: idsOf("RequestDraft", { type: [type] }) }]),

@@ -1,7 +1,9 @@
 import type { PermissionKey } from "../../../kernel/permissions.ts";
 import type { ReadClient, TransactionClient, Tx } from "../../../database/database.ts";
+import type { Selects } from "../../../database/models.ts";
+import { conditionOf } from "../../../database/where.ts";
 import { toJson } from "../../../kernel/parsing.ts";
-import type { Prisma, RequestDraft } from "../../../generated/sqlite/client.ts";
+import { Prisma, type RequestDraft } from "../../../generated/sqlite/client.ts";
 import type { Call } from "../../../kernel/call.ts";
 import { ProblemError, recordNotFound } from "../../../kernel/errors.ts";
 import { uuid7 } from "../../../kernel/ids.ts";
@@ -10,7 +12,7 @@ import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 import { requireRevision } from "../../../kernel/revision.ts";
 import type { AuditService } from "../../audit/audit.service.ts";
 import type { EventsService } from "../../events/events.service.ts";
-import { draftsPolicy, presentDraft, type DraftCauses } from "./drafts.policy.ts";
+import { draftsPolicy, presentDraft, type DraftCauses, type DraftWhere } from "./drafts.policy.ts";
 import type { DraftView } from "./drafts.schema.ts";
 
 /** A request that something suggests. */
@@ -32,6 +34,13 @@ interface Note {
   verb: "suggest" | "file" | "dismiss";
   permission: PermissionKey;
   reason?: string;
+}
+
+/** A draft that the caller may know of. @throws ProblemError record_not_found */
+export async function findKnown(db: Selects, id: string, known: DraftWhere): Promise<RequestDraft> {
+  const [row] = await db.$select("RequestDraft", Prisma.sql`WHERE ${conditionOf("RequestDraft", { AND: [{ id }, known] })}`);
+  if (row === undefined) throw recordNotFound();
+  return row;
 }
 
 export type DraftRecords = ReturnType<typeof createDraftRecords>;
@@ -104,19 +113,14 @@ export function createDraftRecords({ audit, events }: { audit: Pick<AuditService
     },
 
     /** The drafts a caller may know of, in the words of the database. */
-    knownWhere: async (call: Call): Promise<Prisma.RequestDraftWhereInput> => ({
+    knownWhere: async (call: Call): Promise<DraftWhere> => ({
       AND: await Promise.all(causes.map((cause) => cause.knownWhere(call))),
     }),
 
     /** Read an open draft to end it: under its lock, in the revision the caller knows. @throws ProblemError */
-    async open(
-      tx: Tx,
-      id: string,
-      { ifMatch, action, known }: { ifMatch?: number | undefined; action: string; known: Prisma.RequestDraftWhereInput },
-    ) {
+    async open(tx: Tx, id: string, { ifMatch, action, known }: { ifMatch?: number | undefined; action: string; known: DraftWhere }) {
       await tx.lock(`draft:${id}`);
-      const row = await tx.db.requestDraft.findFirst({ where: { AND: [{ id }, known] } });
-      if (row === null) throw recordNotFound();
+      const row = await findKnown(tx.db, id, known);
       requireRevision(ifMatch, row.revision);
       if (row.status !== "open") throw new ProblemError("invalid_transition", { extra: { from: row.status, action, allowed: [] } });
       return row;

@@ -3,13 +3,12 @@ import { requirePermission, type Call } from "../../../kernel/call.ts";
 import { recordNotFound } from "../../../kernel/errors.ts";
 import { withTotal, type Page } from "../../../kernel/page.ts";
 import { walk, walkedPage } from "../../../database/walk.ts";
-import { countOf, readingInOrder } from "../../../database/where.ts";
-import type { WorkflowRequest } from "../../../generated/sqlite/client.ts";
+import { countOf } from "../../../database/where.ts";
 import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 import { countComments } from "../comments/comments.policy.ts";
 import { defaultPolicy, policiesOf } from "../policies/policies.ts";
 import { contextsOf, deciderOf, type Ranks } from "./context.ts";
-import { conditions, knownWhere, withoutMe, type Where } from "./filters.ts";
+import { conditions, knownWhere, withoutMe } from "./filters.ts";
 import { kindOf } from "../kinds/kinds.ts";
 import { orders } from "./order.ts";
 import { canSee, readPermission, viewerOf, readRequests, type ReadRequest, type Request, type Viewer } from "./workflows.policy.ts";
@@ -78,15 +77,13 @@ export function createReading({ database, guildState, access, reach, cursors, cl
       const order = orders[filters.sort];
       const position = cursor === undefined ? undefined : cursors.decode(list, filters, cursor);
       const viewer = await viewerOf(database.read, reach, call);
-      const { positions, find } = readingInOrder(database.read, "WorkflowRequest", order);
-      const walked = await walk<WorkflowRequest, Where>({
+      const walked = await walk("WorkflowRequest", {
         ...conditions({ call, filters, now: clock.now(), dialect: database.dialect }),
         read: database.read,
-        order: { of: order.of, ...positions },
+        order,
         usual: knownWhere(viewer),
         position,
         limit,
-        find,
       });
       const data = await presentAll(viewer, await readRequests(source, walked.rows));
       const page = walkedPage(walked, { data, limit }, (reached) => cursors.encode(list, filters, reached));

@@ -1,5 +1,4 @@
 import { statsPermission, StatsQuery, type StatsView } from "./stats.schema.ts";
-import { kept } from "../../../database/walk.ts";
 import { conditionOf, sqlOrderOf } from "../../../database/where.ts";
 import { orderOf } from "../../../kernel/keyset.ts";
 import type { Position } from "../../../kernel/page.ts";
@@ -48,7 +47,7 @@ export function createStats({ database, reach, clock }: Deps<"database" | "reach
   async function each(leading: Where, rest: Where, see: (type: string, row: CountedRow) => void): Promise<boolean> {
     let position: Position | undefined;
     for (let left = statsLimits.counted; ; left -= slice) {
-      const where: Where = { AND: [leading, kept(rest), position === undefined ? {} : oldestFirst.after(position)] };
+      const where: Where = { AND: [leading, { kept: rest }, position === undefined ? {} : oldestFirst.after(position)] };
       const rows = await read.$select(
         "WorkflowRequest",
         Prisma.sql`WHERE ${conditionOf("WorkflowRequest", where)} ORDER BY ${oldestFirst.by} LIMIT ${Math.min(slice, left) + 1}`,
@@ -65,7 +64,7 @@ export function createStats({ database, reach, clock }: Deps<"database" | "reach
 
   /** Since when no more requests of a kind were filed than are counted. */
   async function countedFrom(type: WorkflowKind, known: Where, { from, to }: Period): Promise<Date> {
-    const where: Where = { AND: [{ type, createdAt: { gte: from, lt: to } }, kept(known)] };
+    const where: Where = { AND: [{ type, createdAt: { gte: from, lt: to } }, { kept: known }] };
     const [beyond] = await read.$select(
       "WorkflowRequest",
       Prisma.sql`WHERE ${conditionOf("WorkflowRequest", where)} ORDER BY t.created_at DESC, t.id DESC LIMIT 1 OFFSET ${statsLimits.counted}`,
