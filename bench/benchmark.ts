@@ -11,6 +11,8 @@ export interface BenchmarkOptions {
   rounds: number;
   /** Parts of the benchmark, by the names that its description lists; none: all. */
   only: readonly string[];
+  /** Text in the names of the cases that are measured, where a benchmark has cases; empty: all. */
+  match: string;
   progress(line: string): void;
 }
 

@@ -25,7 +25,7 @@ interface Measured {
 
 /** Every filter and sort of the lists, asked of stores of three sizes in turns. */
 export const benchmark: Benchmark = {
-  about: `how the answer of each filter grows with what is stored; --seconds bounds a case, --only takes ${[...Object.keys(stores), ...databases, ...allSizes].join(", ")}`,
+  about: `how the answer of each filter grows with what is stored; --seconds bounds a case, --match takes a text of its row, such as "/roster sort=", --only takes ${[...Object.keys(stores), ...databases, ...allSizes].join(", ")}`,
   async run(options) {
     const document = openApiDocument();
     const names = chosen(Object.keys(stores), options);
@@ -41,6 +41,7 @@ export const benchmark: Benchmark = {
         rows.push([`${database}: ${name}`], ...found.map(({ cells }) => cells));
       }
     }
+    if (growths.length === 0) throw new Error(`no case is called ${options.match}`);
     return {
       columns: ["", ...sizesOf(options).map((size) => `${size.toString()}, ms`), "per 10x", ""],
       rows,
@@ -86,6 +87,7 @@ async function measureStore(store: GrowthStore, database: Dialect, sizes: readon
     for (const list of store.lists)
       for (const one of list.cases)
         for (const actor of one.isForOwner === true ? (["owner"] as const) : (["owner", "ordinary"] as const)) {
+          if (!labelOf(opened, list, one, actor).includes(options.match)) continue;
           rows.push(await measureCase(opened, list, one, actor, options));
           options.progress(rows.at(-1)?.cells.join("  ") ?? "");
         }
@@ -95,15 +97,21 @@ async function measureStore(store: GrowthStore, database: Dialect, sizes: readon
   }
 }
 
+/** The row of a case, in words. */
+function labelOf(opened: readonly OpenStore[], { path }: GrowthList, one: GrowthCase, actor: keyof People): string {
+  const name = nameOf(one, opened.at(-1)?.entries ?? 0, opened.at(-1)?.people ?? { owner: "", ordinary: "" });
+  return `${path} ${name}${actor === "owner" ? "" : `, ${actor}`}`;
+}
+
 async function measureCase(
   opened: readonly OpenStore[],
-  { path, asked = path }: GrowthList,
+  list: GrowthList,
   one: GrowthCase,
   actor: keyof People,
   { seconds, rounds }: BenchmarkOptions,
 ): Promise<Row> {
   const paths: string[] = [];
-  for (const store of opened) paths.push(await pathOf(store, asked, one, actor));
+  for (const store of opened) paths.push(await pathOf(store, list.asked ?? list.path, one, actor));
   const measured: Measured[] = opened.map(() => ({ ms: [], isBounded: false }));
   // What else runs on the machine, the collection of garbage among it, makes answers slower and never faster: the quickest of each counts,
   // and what seems to grow is asked again, as only what does grow does so however often it is asked.
@@ -126,9 +134,8 @@ async function measureCase(
     }
   const times = measured.map(({ ms }) => median(ms));
   const growth = growthNow();
-  const name = nameOf(one, opened.at(-1)?.entries ?? 0, opened.at(-1)?.people ?? { owner: "", ordinary: "" });
   const cells = [
-    `  ${path} ${name}${actor === "owner" ? "" : `, ${actor}`}`,
+    `  ${labelOf(opened, list, one, actor)}`,
     ...times.map((time) => time.toFixed(1)),
     growth.toFixed(2),
     measured.some(({ isBounded }) => isBounded) ? "bounded" : growth > most ? "GROWS" : "",

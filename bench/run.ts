@@ -26,21 +26,22 @@ async function main(): Promise<void> {
       seconds: { type: "string", default: "2" },
       rounds: { type: "string", default: "5" },
       only: { type: "string", multiple: true, default: [] },
+      match: { type: "string", default: "" },
       write: { type: "boolean", default: false },
     },
   });
   const [name = ""] = positionals;
   const load = benchmarks[name];
   if (load === undefined) {
-    process.stdout.write("npm run bench -- <name> [--seconds n] [--rounds n] [--only part]... [--write]\n\n");
+    process.stdout.write("npm run bench -- <name> [--seconds n] [--rounds n] [--only part]... [--match text] [--write]\n\n");
     for (const [name, find] of Object.entries(benchmarks)) process.stdout.write(`${name}  ${(await find()).benchmark.about}\n`);
     process.exitCode = positionals.length === 0 ? 0 : 64;
     return;
   }
   const { benchmark } = await load();
   const progress = (line: string): void => void process.stderr.write(`${line}\n`);
-  const { seconds, rounds, only } = values;
-  const table = await benchmark.run({ seconds: Number(seconds), rounds: Number(rounds), only, progress });
+  const { seconds, rounds, only, match } = values;
+  const table = await benchmark.run({ seconds: Number(seconds), rounds: Number(rounds), only, match, progress });
   process.stdout.write(`${formatTable(table)}\n`);
   if (values.write) await writeTable(name, table);
 }
