@@ -1,5 +1,6 @@
 import type { Tx } from "../../database/database.ts";
-import type { Prisma } from "../../generated/sqlite/client.ts";
+import { insertRows } from "../../database/insert.ts";
+import { Prisma } from "../../generated/sqlite/client.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 import type { RosterEventName } from "./states.ts";
 
@@ -38,33 +39,33 @@ export async function addLines(tx: Tx, lines: readonly Line[], note: LineNote): 
   const { causeReference, reason } = note;
   const { userId } = first;
   const effectiveAt = note.effectiveAt ?? (await sinceNow(tx, userId));
-  const newest = await tx.db.rosterEvent.findFirst({ where: { userId }, orderBy: { id: "desc" }, select: { id: true } });
-  const from = newest === null ? tx.now.getTime() : Math.max(tx.now.getTime(), timeOf(newest.id) + 1);
-  await tx.db.rosterEvent.createMany({
-    data: lines.map((line, index) => ({
-      id: uuid7(from + index),
-      entryId: line.entryId,
-      userId: line.userId,
-      event: line.event,
-      before: line.before as Prisma.InputJsonObject,
-      after: line.after as Prisma.InputJsonObject,
-      ...rolesOf(line),
-      pool: line.pool ?? null,
-      callsign: line.callsign ?? null,
-      source: note.source ?? sourceOf(tx, causeReference),
-      actorId: tx.call.actor?.id ?? null,
-      causeReference,
-      reason: reason ?? null,
-      effectiveAt,
-      recordedAt: tx.now,
-    })),
-  });
+  const [newest] = await tx.db.$select("RosterEvent", Prisma.sql`WHERE t.user_id = ${userId} ORDER BY t.id DESC LIMIT 1`, ["id"]);
+  const from = newest === undefined ? tx.now.getTime() : Math.max(tx.now.getTime(), timeOf(newest.id) + 1);
+  const rows = lines.map((line, index) => ({
+    id: uuid7(from + index),
+    entryId: line.entryId,
+    userId: line.userId,
+    event: line.event,
+    before: line.before,
+    after: line.after,
+    ...rolesOf(line),
+    pool: line.pool ?? null,
+    callsign: line.callsign ?? null,
+    source: note.source ?? sourceOf(tx, causeReference),
+    actorId: tx.call.actor?.id ?? null,
+    causeReference,
+    reason: reason ?? null,
+    effectiveAt,
+    recordedAt: tx.now,
+  }));
+  await insertRows(tx, "RosterEvent", rows);
 }
 
 /** From now on; where the clock went back, from the latest line on: what is written last counts. */
 async function sinceNow({ db, now }: Tx, userId: string): Promise<Date> {
-  const latest = await db.rosterEvent.findFirst({ where: { userId }, orderBy: { effectiveAt: "desc" }, select: { effectiveAt: true } });
-  return latest !== null && latest.effectiveAt > now ? latest.effectiveAt : now;
+  const rest = Prisma.sql`WHERE t.user_id = ${userId} ORDER BY t.effective_at DESC LIMIT 1`;
+  const [latest] = await db.$select("RosterEvent", rest, ["effectiveAt"]);
+  return latest !== undefined && latest.effectiveAt > now ? latest.effectiveAt : now;
 }
 
 function sourceOf({ call }: Tx, causeReference: string | null): LineSource {

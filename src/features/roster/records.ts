@@ -1,6 +1,7 @@
 import type { Deps } from "../deps.ts";
 import type { PermissionKey } from "../../kernel/permissions.ts";
 import type { ReadClient, TransactionClient, Tx } from "../../database/database.ts";
+import { insertRows } from "../../database/insert.ts";
 import type { Prisma, RosterEntry } from "../../generated/sqlite/client.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 import { columnsOf, factsOf, type RosterFacts, type ShownFacts } from "./facts.ts";
@@ -94,12 +95,17 @@ export function createRosterRecords({ audit, events }: RosterRecordsDeps) {
   };
 }
 
-function save({ db, now }: Tx, userId: string, entry: RosterEntry | null, after: RosterFacts, extras: RosterExtras): Promise<RosterEntry> {
-  const data = { ...columnsOf(after), ...extras, updatedAt: now } as Prisma.RosterEntryUncheckedUpdateInput;
+async function save(tx: Tx, userId: string, entry: RosterEntry | null, after: RosterFacts, extras: RosterExtras): Promise<RosterEntry> {
+  const { db, now } = tx;
+  const data = { ...columnsOf(after), ...extras, updatedAt: now };
   if (entry !== null) return db.rosterEntry.update({ where: { id: entry.id }, data: { ...data, revision: entry.revision + 1 } });
-  const made = { ...data, id: uuid7(now.getTime()), userId, createdAt: now } as Prisma.RosterEntryUncheckedCreateInput;
-  return db.rosterEntry.create({ data: made });
+  const made = { ...unseen, ...data, id: uuid7(now.getTime()), userId, createdAt: now, revision: 1 } as RosterEntry;
+  await insertRows(tx, "RosterEntry", [made]);
+  return made;
 }
+
+/** What is kept of an entry besides its facts before anything is. */
+const unseen = { notes: null, heldRoles: null, inGuild: false, nickname: null, syncedAt: null } satisfies Partial<RosterEntry>;
 
 /** What a line tells, without whose it is. */
 type Change = Pick<Line, "event" | "before" | "after">;

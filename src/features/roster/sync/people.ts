@@ -1,8 +1,10 @@
 import type { Deps } from "../../deps.ts";
 import { setImmediate as breathe } from "node:timers/promises";
 import type { Tx } from "../../../database/database.ts";
+import type { Selects } from "../../../database/models.ts";
+import { conditionOf } from "../../../database/where.ts";
 import type { GuildInfo } from "../../../discord/guild-state.ts";
-import type { RosterEntry } from "../../../generated/sqlite/client.ts";
+import { Prisma, type RosterEntry } from "../../../generated/sqlite/client.ts";
 import type { Call } from "../../../kernel/call.ts";
 import type { RosterService } from "../roster.service.ts";
 import { shownOf, stepsFor, type Following } from "./diff.ts";
@@ -21,8 +23,8 @@ export type People = ReturnType<typeof createPeople>;
 
 const readAtOnce = 500;
 const writtenAtOnce = 2;
-/** After so many people others have their turn, whatever the database does meanwhile. */
-const workedAtOnce = 1;
+/** After so many people that were only looked at others have their turn, and after each who was written. */
+const comparedAtOnce = 100;
 
 /** Those whom following is about, looked at and written in parts so that nobody else waits long. */
 export function createPeople({ database, guildState, access, roster }: PeopleDeps) {
@@ -37,13 +39,14 @@ export function createPeople({ database, guildState, access, roster }: PeopleDep
   async function bringInStep(tx: Tx, userIds: readonly string[]): Promise<number> {
     // Always in one order, so that two transactions never wait for each other.
     for (const userId of userIds) await roster.records.lock(tx, userId);
-    const entries = byUser(await tx.db.rosterEntry.findMany({ where: { userId: { in: [...userIds] } } }));
+    const entries = await entriesOf(tx.db, userIds);
     let changed = 0;
-    for (const [index, userId] of userIds.entries()) {
-      if (index % workedAtOnce === 0) await breathe();
+    for (const userId of userIds) {
       const entry = entries.get(userId) ?? null;
       const following = differenceOf(userId, entry, tx.now);
       if (following !== null) changed += await keep(tx, userId, entry, following);
+      // What the commit takes is another turn.
+      await breathe();
     }
     return changed;
   }
@@ -98,13 +101,13 @@ export function createPeople({ database, guildState, access, roster }: PeopleDep
       const found: Differing[] = [];
       for (let from = 0; from < userIds.length; from += readAtOnce) {
         const part = userIds.slice(from, from + readAtOnce);
-        const entries = byUser(await database.read.rosterEntry.findMany({ where: { userId: { in: part } } }));
-        for (const userId of part) {
+        const entries = await entriesOf(database.read, part);
+        for (const [index, userId] of part.entries()) {
+          if (index % comparedAtOnce === 0) await breathe();
           const entry = entries.get(userId) ?? null;
           const following = differenceOf(userId, entry, at);
           if (following !== null) found.push({ userId, entry, ...following });
         }
-        await breathe();
       }
       return found;
     },
@@ -128,6 +131,7 @@ export function createPeople({ database, guildState, access, roster }: PeopleDep
   };
 }
 
-function byUser(entries: readonly RosterEntry[]): Map<string, RosterEntry> {
-  return new Map(entries.map((entry) => [entry.userId, entry]));
+async function entriesOf(db: Selects, userIds: readonly string[]): Promise<Map<string, RosterEntry>> {
+  const rows = await db.$select("RosterEntry", Prisma.sql`WHERE ${conditionOf("RosterEntry", { userId: { in: userIds } })}`);
+  return new Map(rows.map((row) => [row.userId, row]));
 }
