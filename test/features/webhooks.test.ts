@@ -1,8 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { emit, openEvent } from "./events-listener.ts";
+import { insertRows } from "../../src/database/insert.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { createDice } from "../support/dice.ts";
+import { statementsOf } from "../support/statements.ts";
 import type { World } from "../support/world.ts";
 import { createHooked, createReceiver, hook, seqsIn, until, verify } from "./webhooks-ground.ts";
 
@@ -301,6 +303,41 @@ describe("the operator of a web-hook", () => {
       { type: "webhook.gap", timestamp: expect.any(String), data: { after: position, next: position + 3 } },
       expect.objectContaining({ type: "owner.changed", data: expect.objectContaining({ seq: position + 3 }) }),
     ]);
+  });
+
+  test("finds the last 10,000 attempts of each, which one query tells of all of them", async () => {
+    const ground = await createHooked();
+    const { world } = ground;
+    const receiver = await createReceiver();
+    const ids: string[] = [];
+    for (let count = 0; count < 3; count += 1)
+      ids.push((await hook(ground, receiver, { name: `hook ${count.toString()}`, types: ["owner.*"] })).id);
+    const [many = "", few = ""] = ids;
+    const attempt = (webhookId: string, at: number) => ({
+      id: uuid7(at),
+      webhookId,
+      kind: "event",
+      eventId: uuid7(at),
+      type: "owner.changed",
+      at: new Date(at),
+      attempt: 1,
+      status: 204,
+      ms: 1,
+      problem: null,
+    });
+    const now = Date.now();
+    const rows = [
+      ...Array.from({ length: 10_003 }, (_, place) => attempt(many, now - 20_000 + place)),
+      ...[now - 31 * day * 1000, now - 29 * day * 1000, now].map((at) => attempt(few, at)),
+    ];
+    await world.app.database.write(systemCall("job", uuid7()), (tx) => insertRows(tx, "WebhookDelivery", rows));
+    const { single } = await statementsOf(() => world.app.webhookRunner.sweep(systemCall("job", uuid7())));
+    // Whether some are too old, and which are too many.
+    expect(single.filter((text) => text.includes("webhook_deliveries"))).toHaveLength(2);
+    const left = (webhookId: string) =>
+      world.app.database.read.webhookDelivery.findMany({ where: { webhookId }, orderBy: { id: "asc" }, select: { id: true } });
+    expect(await left(many)).toEqual(rows.slice(3, 10_003).map(({ id }) => ({ id })));
+    expect(await left(few)).toEqual(rows.slice(-2).map(({ id }) => ({ id })));
   });
 
   test("is refused what makes no sense, and told why", async () => {

@@ -122,8 +122,7 @@ export function createRunner(deps: RunnerDeps) {
       const oldest = uuid7(now.getTime() - keptMs);
       const tooOld = await database.read.webhookDelivery.count({ where: { id: { lt: oldest } } });
       const outdated = await database.read.webhook.findMany({ where: { formerUntil: { lte: now } }, select: { id: true } });
-      const last = await Promise.all([...endpoints.keys()].map(lastKept));
-      const tooMany = last.flatMap((row) => row ?? []);
+      const tooMany = await tooManyOf();
       if (tooOld + outdated.length + tooMany.length === 0) return;
       await database.write(call, async ({ db }) => {
         await db.webhookDelivery.deleteMany({ where: { id: { lt: oldest } } });
@@ -146,13 +145,11 @@ export function createRunner(deps: RunnerDeps) {
     },
   };
 
-  /** The newest attempt of a web-hook that is one too many. */
-  async function lastKept(webhookId: string) {
-    return await database.read.webhookDelivery.findFirst({
-      where: { webhookId },
-      orderBy: { id: "desc" },
-      skip: keptOfEach,
-      select: { id: true, webhookId: true },
-    });
+  /** The newest attempt that is one too many, of each web-hook that has one. */
+  async function tooManyOf(): Promise<{ id: string; webhookId: string }[]> {
+    const last = await database.read.$queryRaw<{ id: string | null; webhookId: string }[]>`SELECT w.id AS "webhookId",
+      (SELECT d.id FROM webhook_deliveries AS d WHERE d.webhook_id = w.id ORDER BY d.id DESC LIMIT 1 OFFSET ${keptOfEach}) AS id
+      FROM webhooks AS w`;
+    return last.flatMap(({ id, webhookId }) => (id === null ? [] : [{ id, webhookId }]));
   }
 }
