@@ -1,6 +1,6 @@
 import type { Logger } from "pino";
 import type { Config, Operator } from "./config/config.ts";
-import type { Secrets } from "./config/secrets.ts";
+import type { S3Keys, Secrets } from "./config/secrets.ts";
 import { type Database, type DatabaseOptions, openDatabase } from "./database/database.ts";
 import { createDiscord, type Discord, type DiscordOptions } from "./discord/client.ts";
 import { createGuildState, type GuildFeed } from "./discord/guild/create-guild-state.ts";
@@ -26,6 +26,8 @@ export interface Core {
   keyring: Keyring;
   /** A key for one purpose, derived from the secret key: the same at every start. */
   keyFor: (purpose: KeyPurpose) => Buffer;
+  /** The keys of a bucket for the files of evidence; null where there are none. */
+  evidenceKeys: S3Keys | null;
   /** The guilds of this community, whether or not the bot is in them yet. */
   servedGuilds: ReadonlySet<string>;
   guildState: GuildState & { feed: GuildFeed };
@@ -111,6 +113,7 @@ export async function openCore({
     cursors: createCursors(keyFor("cursors")),
     keyring: createKeyring(secrets.encryptionKeys),
     keyFor,
+    evidenceKeys: secrets.evidenceS3,
     servedGuilds: served,
     guildState,
     discord: createDiscord({ ...config.discord, served, ...pauses.discord, token: secrets.discordToken, logger, clock }),

@@ -8,7 +8,7 @@ import { DatabaseError } from "./database/errors.ts";
 import { dialectOf, sqliteFile } from "./database/dialect.ts";
 import { ensureFolder, findLoose, keepPrivate } from "./database/folder.ts";
 import { placeOf } from "./database/refusals.ts";
-import { evidenceFolder } from "./features/evidence/store.ts";
+import { evidenceFolder } from "./features/evidence/stores/folder.ts";
 
 export const acceptFlag = "--accept-empty-database";
 

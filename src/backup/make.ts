@@ -4,7 +4,7 @@ import type { Config } from "../config/config.ts";
 import { dialectOf } from "../database/dialect.ts";
 import { ensureFolder } from "../database/folder.ts";
 import type { PublicKey } from "../features/audit/sign.ts";
-import { evidencePath } from "../features/evidence/store.ts";
+import { evidencePath } from "../features/evidence/stores/folder.ts";
 import { ifMissing } from "../kernel/files.ts";
 import { fileError, OperatorError, operatorText } from "../kernel/operator-errors.ts";
 import { version } from "../version.ts";

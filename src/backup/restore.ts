@@ -9,7 +9,7 @@ import { ensureFolder } from "../database/folder.ts";
 import { readMigrations } from "../database/migrate-sqlite.ts";
 import { placeOf } from "../database/refusals.ts";
 import { installationSigner } from "../features/audit/sign.ts";
-import { evidenceFolder } from "../features/evidence/store.ts";
+import { evidenceFolder } from "../features/evidence/stores/folder.ts";
 import { createJournal, readJournal } from "../features/privacy/journal/journal.ts";
 import { fileError, OperatorError } from "../kernel/operator-errors.ts";
 import { syncToDisk } from "../kernel/files.ts";

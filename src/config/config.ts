@@ -3,7 +3,7 @@ import { processEnvironment, readEnv, type Variables } from "./env.ts";
 import { toSecrets, unprintable, type Secrets } from "./secrets.ts";
 import { operatorText } from "../kernel/operator-errors.ts";
 import { unknownVariables } from "./unknown.ts";
-import { switchedOffBy, type RateLimits, type StrikeThreshold } from "./values.ts";
+import { switchedOffBy, type EvidencePlace, type RateLimits, type StrikeThreshold } from "./values.ts";
 import type { Env } from "./variables.ts";
 
 /** Who runs an installation, as its pages and its OpenAPI document say; null where the operator does not say it. */
@@ -76,6 +76,16 @@ export interface Config {
   auditDetailsDays: number;
   /** The most that one file of evidence may hold. */
   evidenceMaxBytes: number;
+  /** Where the files of evidence are. */
+  evidenceStore: EvidencePlace;
+  /** How a bucket for them is reached. */
+  evidenceS3: {
+    /** The server; null: that of AWS. */
+    endpoint: string | null;
+    region: string;
+    /** Whether the bucket is named in the path, and not in the host. */
+    pathStyle: boolean;
+  };
   /** From how many points in force a punishment is suggested, rising. */
   strikeThresholds: readonly StrikeThreshold[];
   /** One prefix for the references of every kind of request, or null for one prefix per kind. */
@@ -181,6 +191,12 @@ function toConfig(env: Env): Config {
     auditCheckpointMinutes: env.AUDIT_CHECKPOINT_MINUTES,
     auditDetailsDays: env.AUDIT_DETAILS_DAYS,
     evidenceMaxBytes: env.EVIDENCE_MAX_BYTES,
+    evidenceStore: env.EVIDENCE_STORE,
+    evidenceS3: {
+      endpoint: env.EVIDENCE_S3_ENDPOINT ?? null,
+      region: env.EVIDENCE_S3_REGION,
+      pathStyle: env.EVIDENCE_S3_PATH_STYLE ?? env.EVIDENCE_S3_ENDPOINT !== undefined,
+    },
     strikeThresholds: env.STRIKE_THRESHOLDS,
     referencePrefix: env.REFERENCE_PREFIX ?? null,
     logLevel: env.LOG_LEVEL,

@@ -39,7 +39,7 @@ export function readEnv(env: Variables, files: (path: string) => string): EnvRea
     const name = issue.path[0] as VariableName;
     if (!lines.has(name)) lines.set(name, `${name}: ${issue.message} (${shapeOf(given[name] ?? "")})`);
   }
-  for (const [name, line] of contradictions(given)) if (!lines.has(name)) lines.set(name, `${name}: ${line}`);
+  for (const [name, line] of [...contradictions(given), ...lackingKeys(given)]) if (!lines.has(name)) lines.set(name, `${name}: ${line}`);
   if (result.success && lines.size === 0) return { ok: true, values: result.data };
   return { ok: false, lines: variableNames.flatMap((name) => lines.get(name) ?? []) };
 }
@@ -108,6 +108,13 @@ function contradictions(given: Partial<Record<VariableName, string>>): Array<[Va
     if (value !== undefined && !discordShapes[name].test(value)) wrong.push([name, `is not one of Discord's; ${whereToFind[name] ?? ""}`]);
   }
   return wrong;
+}
+
+/** A bucket is used with both of its keys. */
+function lackingKeys(given: Partial<Record<VariableName, string>>): Array<[VariableName, string]> {
+  if (Env.shape.EVIDENCE_STORE.safeParse(given.EVIDENCE_STORE).data?.kind !== "s3") return [];
+  const lacking = (["EVIDENCE_S3_ACCESS_KEY", "EVIDENCE_S3_SECRET_KEY"] as const).filter((name) => given[name] === undefined);
+  return lacking.map((name) => [name, "is missing; copy it from where the bucket that EVIDENCE_STORE names is managed"]);
 }
 
 /**

@@ -11,6 +11,13 @@ export interface Secrets {
   encryptionKeys: ReadonlyMap<string, Buffer>;
   /** With which metrics are collected; null: they are not. */
   metricsToken: string | null;
+  /** With which a bucket of evidence is used; null where there are none. */
+  evidenceS3: S3Keys | null;
+}
+
+export interface S3Keys {
+  accessKeyId: string;
+  secretAccessKey: string;
 }
 
 /** Make an object print as `[secret]` (or the given stand-in), its values staying as they are. */
@@ -28,5 +35,10 @@ export function toSecrets(env: Env): Secrets {
     secretKey: unprintable(env.SECRET_KEY),
     encryptionKeys: unprintable(env.ENCRYPTION_KEYS),
     metricsToken: env.METRICS_TOKEN ?? null,
+    evidenceS3: s3Keys(env),
   });
+}
+
+function s3Keys({ EVIDENCE_S3_ACCESS_KEY: accessKeyId, EVIDENCE_S3_SECRET_KEY: secretAccessKey }: Env): S3Keys | null {
+  return accessKeyId === undefined || secretAccessKey === undefined ? null : unprintable({ accessKeyId, secretAccessKey });
 }

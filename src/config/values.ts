@@ -133,6 +133,31 @@ export const publicUrl = parsed(
   },
 );
 
+/** Where the files of evidence are. */
+export type EvidencePlace = { kind: "folder" } | { kind: "database" } | { kind: "s3"; bucket: string; prefix: string };
+
+/** As `EVIDENCE_STORE` names it. */
+export const evidencePlaceName = (place: EvidencePlace): string =>
+  place.kind === "s3" ? `s3://${place.bucket}${place.prefix === "" ? "" : `/${place.prefix}`}` : place.kind;
+
+/** @returns undefined for what names no place */
+export function parseEvidencePlace(text: string): EvidencePlace | undefined {
+  if (text === "folder" || text === "database") return { kind: text };
+  const [, bucket, prefix = ""] = /^s3:\/\/([a-z\d][a-z\d.-]{1,61}[a-z\d])(?:\/((?!\.)[\w.-]+(?:\/(?!\.)[\w.-]+)*))?\/?$/.exec(text) ?? [];
+  return bucket === undefined || prefix.length > 512 ? undefined : { kind: "s3", bucket, prefix };
+}
+
+export const evidencePlaceForm = "must be folder, database, or s3://<bucket>/<prefix>, such as s3://moderation/evidence";
+export const evidencePlace = parsed(evidencePlaceForm, parseEvidencePlace);
+
+export const storeAddress = parsed(
+  "must be an http or https address without trailing slash, credentials or query, such as https://s3.example.org",
+  (text) => {
+    const url = plainUrl(text);
+    return url === undefined ? undefined : spelled(url);
+  },
+);
+
 const perOrigin = "must be a comma-separated list of origins such as https://panel.example.org";
 
 /** Origins of pages, as browsers write them. Any place on the internet is not one. */

@@ -7,6 +7,7 @@ import {
   defaultRateLimits,
   defaultThresholds,
   discordApiBase,
+  evidencePlace,
   flag,
   listOf,
   listenHost,
@@ -20,6 +21,7 @@ import {
   returnAddresses,
   shownName,
   snowflakeList,
+  storeAddress,
   wholeNumber,
   switches,
   webOrigins,
@@ -75,6 +77,18 @@ export const Env = z.object({
   AUDIT_CHECKPOINT_MINUTES: wholeNumber(1, 1440).default(10),
   AUDIT_DETAILS_DAYS: wholeNumber(0, 36_500).default(730),
   EVIDENCE_MAX_BYTES: wholeNumber(1024, 536_870_912).default(26_214_400),
+  EVIDENCE_STORE: evidencePlace.default({ kind: "folder" }),
+  EVIDENCE_S3_ENDPOINT: storeAddress.optional(),
+  EVIDENCE_S3_REGION: parsed("must be the name of a region, such as eu-central-1", (text) =>
+    /^[a-z][a-z\d-]{1,63}$/.test(text) ? text : undefined,
+  ).default("us-east-1"),
+  EVIDENCE_S3_PATH_STYLE: flag.optional(),
+  EVIDENCE_S3_ACCESS_KEY: parsed("is not an access key; copy it from where the bucket is managed", (text) =>
+    /^[\w.@:-]{3,128}$/.test(text) ? text : undefined,
+  ).optional(),
+  EVIDENCE_S3_SECRET_KEY: parsed("is not a secret key; copy it from where the bucket is managed", (text) =>
+    /^[\x21-\x7e]{8,512}$/.test(text) ? text : undefined,
+  ).optional(),
   STRIKE_THRESHOLDS: parsed(
     "must be none or a list such as 3=probation,6=suspension: points, rising, and what to suggest (warning, strike, probation, suspension, demotion, termination)",
     parseThresholds,
@@ -114,6 +128,8 @@ export const fileVariables: readonly VariableName[] = [
   "ENCRYPTION_KEYS",
   "DATABASE_URL",
   "METRICS_TOKEN",
+  "EVIDENCE_S3_ACCESS_KEY",
+  "EVIDENCE_S3_SECRET_KEY",
 ];
 
 /** Where an operator finds the value of a required variable. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { inject, onTestFinished } from "vitest";
 import { dialectOf } from "../../src/database/dialect.ts";
-import { evidencePath } from "../../src/features/evidence/store.ts";
+import { evidencePath } from "../../src/features/evidence/stores/folder.ts";
 import { evidenceNamed, openSource } from "../../src/backup/source.ts";
 import type { User } from "../../src/sandbox/index.ts";
 import { createWorkplace } from "../cli/run.ts";

@@ -66,6 +66,8 @@ test("the required variables alone give every default", () => {
     auditCheckpointMinutes: 10,
     auditDetailsDays: 730,
     evidenceMaxBytes: 26_214_400,
+    evidenceStore: { kind: "folder" },
+    evidenceS3: { endpoint: null, region: "us-east-1", pathStyle: false },
     strikeThresholds: [
       { points: 3, action: "probation" },
       { points: 6, action: "suspension" },
@@ -264,6 +266,12 @@ const wrong: Partial<Record<VariableName, string[]>> = {
   AUDIT_CHECKPOINT_MINUTES: ["0", "1441"],
   AUDIT_DETAILS_DAYS: ["-1", "36501"],
   EVIDENCE_MAX_BYTES: ["1023", "536870913"],
+  EVIDENCE_STORE: ["disk", "s3://", "s3://B", "s3://bucket/../other", "s3://key@bucket", "s3://bucket/a//b"],
+  EVIDENCE_S3_ENDPOINT: ["s3.example.org", "https://s3.example.org/", "ftp://s3.example.org", "https://key:secret@s3.example.org"],
+  EVIDENCE_S3_REGION: ["EU west", "eu_central"],
+  EVIDENCE_S3_PATH_STYLE: ["1", "on"],
+  EVIDENCE_S3_ACCESS_KEY: ["with a space", "x"],
+  EVIDENCE_S3_SECRET_KEY: ["with a space", "seven-7"],
   STRIKE_THRESHOLDS: ["3", "3=prison", "6=suspension,3=probation", "3=probation,3=suspension", "0=warning", "3=probation,"],
   ROSTER_STALE_SECONDS: ["0", "86401"],
   REFERENCE_PREFIX: ["acme", "A", "ABCDEFGHI", "AC-ME", "ACMÉ"],
@@ -324,6 +332,15 @@ test.each<[VariableName, string, (config: ReturnType<typeof configOf>) => unknow
   ["AUDIT_CHECKPOINT_MINUTES", "60", (config) => config.auditCheckpointMinutes, 60],
   ["AUDIT_DETAILS_DAYS", "0", (config) => config.auditDetailsDays, 0],
   ["EVIDENCE_MAX_BYTES", "1048576", (config) => config.evidenceMaxBytes, 1_048_576],
+  ["EVIDENCE_STORE", "database", (config) => config.evidenceStore, { kind: "database" }],
+  [
+    "EVIDENCE_S3_ENDPOINT",
+    "http://minio:9000",
+    (config) => config.evidenceS3,
+    { endpoint: "http://minio:9000", region: "us-east-1", pathStyle: true },
+  ],
+  ["EVIDENCE_S3_REGION", "eu-central-1", (config) => config.evidenceS3, { endpoint: null, region: "eu-central-1", pathStyle: false }],
+  ["EVIDENCE_S3_PATH_STYLE", "true", (config) => config.evidenceS3.pathStyle, true],
   ["STRIKE_THRESHOLDS", "none", (config) => config.strikeThresholds, []],
   [
     "STRIKE_THRESHOLDS",
@@ -401,9 +418,20 @@ test("a token of the sandbox is sent to this machine only", () => {
 test("no line repeats what a variable holds", () => {
   for (const name of variableNames) {
     const lines = linesOf({ ...validEnvironment(), [name]: "/hunter2?hunter2" });
-    if (![...freeTexts, "METRICS_TOKEN"].includes(name)) expect(lines).toHaveLength(1);
+    if (![...freeTexts, "METRICS_TOKEN", "EVIDENCE_S3_SECRET_KEY"].includes(name)) expect(lines).toHaveLength(1);
     expect(lines.join()).not.toContain("hunter2");
   }
+});
+
+test("a bucket is used with both of its keys", () => {
+  const env = { ...validEnvironment(), EVIDENCE_STORE: "s3://moderation/evidence" };
+  const named = (lines: string[]) => lines.map((line) => line.split(" is missing")[0]);
+  expect(named(linesOf(env))).toEqual(["EVIDENCE_S3_ACCESS_KEY:", "EVIDENCE_S3_SECRET_KEY:"]);
+  expect(named(linesOf({ ...env, EVIDENCE_S3_ACCESS_KEY: "moderation" }))).toEqual(["EVIDENCE_S3_SECRET_KEY:"]);
+  const keys = { EVIDENCE_S3_ACCESS_KEY: "moderation", EVIDENCE_S3_SECRET_KEY: "hunter2-hunter2" };
+  const reading = readConfig({ ...env, ...keys });
+  expect(reading).toMatchObject({ ok: true, config: { evidenceStore: { kind: "s3", bucket: "moderation", prefix: "evidence" } } });
+  expect(JSON.stringify(reading)).not.toContain("hunter2");
 });
 
 test("every wrong variable is named at once, in the order of the example file", () => {
@@ -417,7 +445,12 @@ test("every wrong variable is named at once, in the order of the example file", 
   expect(lines.map((line) => line.split(":")[0])).toEqual(["DISCORD_API_BASE", "PORT", "SECRET_KEY", "LOG_LEVEL"]);
 });
 
-const optionalSecrets = { DATABASE_URL: "file:/srv/provost.db", METRICS_TOKEN: "sixteen-letters!" };
+const optionalSecrets = {
+  DATABASE_URL: "file:/srv/provost.db",
+  METRICS_TOKEN: "sixteen-letters!",
+  EVIDENCE_S3_ACCESS_KEY: "moderation",
+  EVIDENCE_S3_SECRET_KEY: "wJalrXUtnFEMI/K7MDENG",
+};
 
 test.each(fileVariables)("%s can come from a file", (name) => {
   const env: Record<string, string> = { ...validEnvironment(), ...optionalSecrets };

@@ -6,7 +6,7 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { createEvidenceStore } from "../../src/features/evidence/store.ts";
+import { createFolderStore } from "../../src/features/evidence/stores/folder.ts";
 import { createWorld } from "../support/world.ts";
 import { download, fileRequest } from "./evidence-ground.ts";
 
@@ -58,7 +58,7 @@ test("a folder of evidence that cannot be written is named at the start", async 
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const taken = join(folder, "evidence");
   await writeFile(taken, "a file, not a folder");
-  await expect(createEvidenceStore(folder).prepare()).rejects.toThrow(
+  await expect(createFolderStore(folder).prepare()).rejects.toThrow(
     `\`DATA_DIR\`: ${taken} is a file, or lies below one. Name a folder.`,
   );
 });

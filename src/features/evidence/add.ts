@@ -10,12 +10,14 @@ import { sniffType, type createCapture, type FileDraft } from "./capture.ts";
 import { auditKinds, confidentialPermission, evidencePolicy } from "./evidence.policy.ts";
 import { committed, presentPiece, whole, type Piece, type StoredMessage } from "./rows.ts";
 import { AddEvidenceInput, maxPieces, type EvidenceView, type ParsedEvidence } from "./evidence.schema.ts";
-import type { LooseFile } from "./store.ts";
+import type { LooseFile } from "./stores/store.ts";
+import type { EvidenceBytes } from "./bytes.ts";
 
 interface AddDeps extends Deps<"database" | "events"> {
   audit: AuditService;
   hosts: EvidenceHosts;
   capture: ReturnType<typeof createCapture>;
+  bytes: Pick<EvidenceBytes, "holdInTx">;
 }
 
 /** A piece before it is written: its files are stored already. */
@@ -40,7 +42,7 @@ export interface SentFile extends LooseFile {
   name: string;
 }
 
-export function createAdding({ database, audit, events, hosts, capture }: AddDeps) {
+export function createAdding({ database, audit, events, hosts, capture, bytes }: AddDeps) {
   async function gather(call: Call, input: ParsedEvidence, file: SentFile | undefined, pins: (() => void)[]): Promise<Draft> {
     const draft = { input, message: null, files: [] };
     switch (input.kind) {
@@ -74,6 +76,7 @@ export function createAdding({ database, audit, events, hosts, capture }: AddDep
     const held = await tx.db.evidenceItem.count({ where: { recordKind: kind, recordId: host.id } });
     if (held >= maxPieces)
       throw new ProblemError("invalid_transition", { detail: `A record holds at most ${maxPieces.toString()} pieces of evidence.` });
+    await bytes.holdInTx(tx, files);
     const content = {
       kind: input.kind,
       note: input.note ?? null,

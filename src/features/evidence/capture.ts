@@ -2,7 +2,8 @@ import type { AttachmentSource, FetchedAttachment, FetchedMessage, MessageSource
 import { fieldError, ProblemError } from "../../kernel/errors.ts";
 import { fileProblem } from "../../kernel/files.ts";
 import { messageOfUrl, maxAttachments, type ParsedEvidence } from "./evidence.schema.ts";
-import type { EvidenceStore, LooseFile } from "./store.ts";
+import type { EvidenceFiles } from "./files.ts";
+import type { LooseFile } from "./stores/store.ts";
 import { createReadStream } from "node:fs";
 import { open } from "node:fs/promises";
 import { fileTypeFromBuffer } from "file-type";
@@ -29,18 +30,18 @@ const emptyMessage =
 const unknownType = "application/octet-stream";
 
 interface CaptureDeps {
-  store: EvidenceStore;
+  files: EvidenceFiles;
   maxBytes: number;
   discord: Capturing;
 }
 
 /** Keeps files: those that were sent, and those of messages the service fetches itself. */
-export function createCapture({ store, maxBytes, discord }: CaptureDeps) {
+export function createCapture({ files: kept, maxBytes, discord }: CaptureDeps) {
   /** @param pins gathers what ends the pins of the files */
   async function keep(file: LooseFile, name: string, pins: (() => void)[]): Promise<FileDraft> {
     const mime = await sniffType(file.path);
-    pins.push(store.pin(file.sha256));
-    await store.keep(file);
+    pins.push(kept.pin(file.sha256));
+    await kept.keep(file);
     return { name: cleanName(name), mime, bytes: file.bytes, sha256: file.sha256, status: "stored" };
   }
 
@@ -56,7 +57,7 @@ export function createCapture({ store, maxBytes, discord }: CaptureDeps) {
     const source = await from.open(url, signal);
     if (source === undefined) return lost("missing");
     try {
-      return await keep(await store.receive(source, maxBytes, signal), name, pins);
+      return await keep(await kept.receive(source, maxBytes, signal), name, pins);
     } catch (error) {
       const problem = fileProblem(error);
       if (problem instanceof ProblemError && problem.code !== "body_too_large") throw problem;

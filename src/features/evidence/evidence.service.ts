@@ -4,6 +4,7 @@ import { presentPiece, whole, type FoundPiece } from "./rows.ts";
 import type { Readable } from "node:stream";
 import type { Tx } from "../../database/database.ts";
 import { can, requirePermission, type Call } from "../../kernel/call.ts";
+import type { Config } from "../../config/config.ts";
 import { ProblemError, recordNotFound } from "../../kernel/errors.ts";
 import { toPage, withTotal, type Page } from "../../kernel/page.ts";
 import type { AuditService } from "../audit/audit.service.ts";
@@ -15,7 +16,9 @@ import { createCapture, attachmentHeader, type Capturing } from "./capture.ts";
 import { evidencePolicy, readsConfidential } from "./evidence.policy.ts";
 import { createRedacting } from "./redact.ts";
 import type { EvidenceView, ListEvidenceQuery } from "./evidence.schema.ts";
-import { createEvidenceStore } from "./store.ts";
+import { createEvidenceFiles } from "./files.ts";
+import { createEvidenceStore, type StoreNeeds } from "./stores/create-store.ts";
+import { requireOwnPlace } from "./place.ts";
 import { upgradeHashes } from "./upgrade.ts";
 
 export type EvidenceService = ReturnType<typeof createEvidenceService>;
@@ -25,11 +28,10 @@ export interface EvidenceDeps extends Deps<"database" | "events" | "cursors" | "
   confirmations: Pick<ConfirmationsService, "hold" | "register">;
   discord: Capturing;
   followedEntries: Pick<FollowedEntries, "count" | "listedLinks">;
-  /** The data folder; the files are in a folder of it. */
-  dataDir: string;
-  /** The most that one file may hold. */
-  maxBytes: number;
-  logger: { error(details: object, message: string): void };
+  config: Pick<Config, "dataDir" | "evidenceMaxBytes" | "evidenceStore" | "evidenceS3">;
+  evidenceKeys: StoreNeeds["evidenceKeys"];
+  instanceId: string;
+  logger: { error(details: object, message: string): void; warn(message: string): void };
 }
 
 /** A file on its way out. */
@@ -43,10 +45,18 @@ const sweepEveryMs = 600_000;
 
 /** What records rest on: files, captured messages, addresses and texts. */
 export function createEvidenceService(deps: EvidenceDeps) {
-  const { database, dataDir, maxBytes, cursors, clock, logger, followedEntries } = deps;
-  const store = createEvidenceStore(dataDir);
-  const bytes = createEvidenceBytes(store, database.read, (error) => logger.error({ err: error }, "a file of evidence was not deleted"));
-  const capture = createCapture({ store, maxBytes, discord: deps.discord });
+  const { config, database, cursors, clock, logger, followedEntries } = deps;
+  const maxBytes = config.evidenceMaxBytes;
+  const store = createEvidenceStore(config.evidenceStore, deps);
+  const files = createEvidenceFiles(config.dataDir, store);
+  const bytes = createEvidenceBytes({
+    files,
+    database,
+    // One server per database: what it deletes, nobody else refers to.
+    isShared: false,
+    onFailed: (error) => logger.error({ err: error }, "a file of evidence was not deleted"),
+  });
+  const capture = createCapture({ files, maxBytes, discord: deps.discord });
   const registered = new Map<HostKind, EvidenceHost>();
   const hosts: EvidenceHosts = {
     of({ kind }) {
@@ -80,20 +90,25 @@ export function createEvidenceService(deps: EvidenceDeps) {
   }
 
   return {
-    ...createAdding({ ...deps, hosts, capture }),
+    ...createAdding({ ...deps, hosts, capture, bytes }),
     ...createRedacting({ ...deps, hosts, bytes, find }),
 
     /** Let records of a kind hold evidence; their feature does so at start. */
     register: (kind: HostKind, host: EvidenceHost): void => void registered.set(kind, host),
     maxBytes,
     /** Where files arrive. */
-    arriving: store.loose,
+    arriving: files.loose,
     /** Settles when no file is being deleted. */
     drained: bytes.drained,
 
-    /** Make the folder of files, and bring pieces of an earlier version up to date. @throws Error naming the folder when it cannot be written */
+    /**
+     * Make ready where files are, and bring pieces of an earlier version up to date.
+     * @throws OperatorError naming what cannot be used
+     */
     async prepare(): Promise<void> {
-      await store.prepare();
+      await requireOwnPlace(database, config.evidenceStore);
+      const away = await files.prepare();
+      if (away !== undefined) logger.warn(away);
       await upgradeHashes(database, deps.audit);
     },
 
@@ -140,7 +155,7 @@ export function createEvidenceService(deps: EvidenceDeps) {
       if (file?.status !== "stored" || file.sha256 === null) throw recordNotFound();
       const { sha256 } = file;
       const onChanged = (): void => logger.error({ evidence_id: id, position }, "a file of evidence is not what was kept");
-      const body = await store.read(sha256, file.bytes, onChanged);
+      const body = await files.read(sha256, file.bytes, onChanged);
       if (body === undefined) {
         onChanged();
         throw new ProblemError("internal_error", { detail: "The file is not there as it was kept; the operator has to look." });
@@ -159,9 +174,9 @@ export function createEvidenceService(deps: EvidenceDeps) {
      */
     async dropOf(tx: Tx, kind: HostKind, recordId: string): Promise<number> {
       const where = { recordKind: kind, recordId };
-      const files = await tx.db.evidenceFile.findMany({ where: { evidence: where }, select: { sha256: true } });
+      const rows = await tx.db.evidenceFile.findMany({ where: { evidence: where }, select: { sha256: true } });
       const { count } = await tx.db.evidenceItem.deleteMany({ where });
-      bytes.removeLater(tx, files);
+      bytes.removeLater(tx, rows);
       return count;
     },
 
@@ -170,7 +185,7 @@ export function createEvidenceService(deps: EvidenceDeps) {
       const now = clock.now();
       if (now.getTime() - sweptAt < sweepEveryMs) return 0;
       sweptAt = now.getTime();
-      return await store.sweep(now, bytes.keptOf);
+      return await files.sweep(now, bytes.removeUnreferred);
     },
   };
 }

@@ -1,13 +1,10 @@
 import { feature } from "../../compose.ts";
-import type { Core } from "../../core.ts";
 import { evidenceRoutes } from "./evidence.routes.ts";
 import { createEvidenceService, type EvidenceDeps } from "./evidence.service.ts";
 
 /** It comes before the features whose records hold evidence: they register themselves as hosts. */
 export const evidence = feature({
-  create: ({ config, ...deps }: Omit<EvidenceDeps, "dataDir" | "maxBytes"> & Pick<Core, "config">) => ({
-    evidence: createEvidenceService({ ...deps, dataDir: config.dataDir, maxBytes: config.evidenceMaxBytes }),
-  }),
+  create: (deps: EvidenceDeps) => ({ evidence: createEvidenceService(deps) }),
   routes: ({ evidence }) => evidenceRoutes(evidence),
   jobs: ({ evidence }) => ({ evidence: evidence.sweep }),
   load: ({ evidence }) => evidence.prepare(),

@@ -176,6 +176,7 @@ export const recordColumns = {
     about: "message.author_id of its piece",
     columns: { name: ofEvidence, mime: "code", sha256: "hash", status: "code" },
   },
+  EvidenceChunk: { columns: { sha256: "hash" } },
   AuditEntry: {
     columns: {
       action: "code",

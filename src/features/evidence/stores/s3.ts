@@ -1,0 +1,220 @@
+import { createHash, randomBytes } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { rm } from "node:fs/promises";
+import type { Readable } from "node:stream";
+import { text } from "node:stream/consumers";
+import { setTimeout as delay } from "node:timers/promises";
+import type * as Sdk from "@aws-sdk/client-s3";
+import type { Config } from "../../../config/config.ts";
+import type { S3Keys } from "../../../config/secrets.ts";
+import { OperatorError, operatorText } from "../../../kernel/operator-errors.ts";
+import { explained, isPassing, s3Problem } from "./s3-errors.ts";
+import type { EvidenceStore } from "./store.ts";
+
+type Place = Config["evidenceS3"] & {
+  /** As `EVIDENCE_STORE` names it. */
+  name: string;
+  bucket: string;
+  prefix: string;
+  keys: S3Keys;
+  instanceId: string;
+};
+
+/** How long a connection, and an answer or the next piece of one, is waited for. */
+const [connectMs, answerMs] = [3000, 15_000];
+/** How often something is tried that fails for now, and how long the first pause is. */
+const [tries, pauseMs] = [3, 200];
+/** Says whose files are below the prefix. */
+const ownerName = "instance_id";
+
+/** Objects of a bucket. The client is loaded when it is first used. */
+export function createS3Store(place: Place): EvidenceStore {
+  const { name, bucket: Bucket, prefix, instanceId } = place;
+  const keyOf = (file: string): string => (prefix === "" ? file : `${prefix}/${file}`);
+  const objectOf = (sha256: string): string => keyOf(`${sha256.slice(0, 2)}/${sha256}`);
+  let opened: Promise<{ sdk: typeof Sdk; client: Sdk.S3Client }> | undefined;
+
+  const open = () =>
+    (opened ??= import("@aws-sdk/client-s3").then((sdk) => {
+      const client = new sdk.S3Client({
+        region: place.region,
+        ...(place.endpoint !== null && { endpoint: place.endpoint }),
+        forcePathStyle: place.pathStyle,
+        credentials: { ...place.keys },
+        maxAttempts: tries,
+        requestHandler: { connectionTimeout: connectMs, requestTimeout: answerMs, throwOnRequestTimeout: true, socketTimeout: answerMs },
+        // Hashes are sent and compared here; other servers than that of AWS do not know its checksums.
+        requestChecksumCalculation: "WHEN_REQUIRED",
+        responseChecksumValidation: "WHEN_REQUIRED",
+      });
+      return { sdk, client };
+    }));
+
+  /** The server compares the bytes with their hash, which is signed, before it stores them. */
+  async function put(key: string, sha256: string, bytes: number, body: () => Readable | Buffer): Promise<void> {
+    const { sdk, client } = await open();
+    for (let left = tries - 1; ; left -= 1)
+      try {
+        const put = new sdk.PutObjectCommand({
+          Bucket,
+          Key: key,
+          Body: body(),
+          ContentLength: bytes,
+          ContentType: "application/octet-stream",
+        });
+        put.middlewareStack.add(
+          (next) => (args) => {
+            (args.request as { headers: Record<string, string> }).headers["x-amz-content-sha256"] = sha256;
+            return next(args);
+          },
+          { step: "build" },
+        );
+        await client.send(put);
+        return;
+      } catch (error) {
+        // What is read from a disk is not tried again by the client.
+        if (left === 0 || !isPassing(error)) throw error;
+        await delay(pauseMs * (tries - left));
+      }
+  }
+
+  async function get(key: string) {
+    const { sdk, client } = await open();
+    try {
+      const { Body, ContentLength } = await client.send(new sdk.GetObjectCommand({ Bucket, Key: key }));
+      return { body: Body as Readable, bytes: ContentLength };
+    } catch (error) {
+      if (isMissing(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** With all its versions: a bucket that keeps them would keep what is deleted. */
+  async function remove(key: string): Promise<boolean> {
+    const { sdk, client } = await open();
+    const { Versions = [], DeleteMarkers = [] } = await client.send(new sdk.ListObjectVersionsCommand({ Bucket, Prefix: key }));
+    const versions: Sdk.ObjectVersion[] = [...DeleteMarkers, ...Versions].filter(
+      ({ Key, VersionId }) => Key === key && VersionId !== undefined,
+    );
+    // The newest last: until then the file is listed, and what fails is tried again.
+    for (const { VersionId } of versions.toSorted((one, other) => Number(one.IsLatest) - Number(other.IsLatest)))
+      await client.send(new sdk.DeleteObjectCommand({ Bucket, Key: key, VersionId }));
+    if (versions.length === 0) await client.send(new sdk.DeleteObjectCommand({ Bucket, Key: key }));
+    return true;
+  }
+
+  async function* list(): AsyncGenerator<{ key: string; at: Date }[]> {
+    const { sdk, client } = await open();
+    let token: string | undefined;
+    do {
+      const page = await client.send(
+        new sdk.ListObjectsV2Command({ Bucket, Prefix: keyOf(""), ...(token !== undefined && { ContinuationToken: token }) }),
+      );
+      yield (page.Contents ?? []).flatMap(({ Key: key, LastModified: at }) => (key === undefined || at === undefined ? [] : [{ key, at }]));
+      token = page.NextContinuationToken;
+    } while (token !== undefined);
+  }
+
+  /** Two installations below one prefix would delete each other's files, which no row of theirs refers to. */
+  async function claim(): Promise<void> {
+    const key = keyOf(ownerName);
+    const found = await get(key);
+    const owner = found === undefined ? undefined : (await text(found.body)).trim();
+    if (owner === undefined) {
+      const mine = Buffer.from(`${instanceId}\n`);
+      await put(key, sha256Of(mine), mine.length, () => mine);
+    } else if (owner !== instanceId)
+      throw new OperatorError(
+        `\`EVIDENCE_STORE\`: ${name} has the files of another installation (${owner}), and this one would delete them. Name another prefix.`,
+      );
+  }
+
+  async function tryOut(): Promise<void> {
+    const bytes = randomBytes(32);
+    const key = objectOf(sha256Of(bytes));
+    await put(key, sha256Of(bytes), bytes.length, () => bytes);
+    const found = await get(key);
+    const back = found === undefined ? Buffer.alloc(0) : Buffer.concat((await found.body.toArray()) as Buffer[]);
+    await remove(key);
+    if (!back.equals(bytes)) throw new OperatorError(`\`EVIDENCE_STORE\`: ${name} does not give back what was stored. Use another server.`);
+  }
+
+  async function reach(): Promise<void> {
+    for await (const _page of list()) return;
+  }
+
+  /** @throws OperatorError for what does not mend itself @returns why it cannot be done now */
+  async function tried(work: () => Promise<void>): Promise<string | undefined> {
+    try {
+      await work();
+      return undefined;
+    } catch (error) {
+      if (error instanceof OperatorError) throw error;
+      if (isPassing(error)) return explained(place, error);
+      throw new OperatorError(explained(place, error), { cause: s3Problem(name, error) });
+    }
+  }
+
+  const asProblem = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work();
+    } catch (error) {
+      throw s3Problem(name, error);
+    }
+  };
+
+  return {
+    name,
+
+    async prepare() {
+      return (await tried(reach)) ?? (await tried(claim)) ?? (await tried(tryOut));
+    },
+    tryOut: async () => (await tried(reach)) ?? (await tried(tryOut)),
+    trouble: () => tried(reach).catch(operatorText),
+
+    keep: ({ path, bytes, sha256 }) =>
+      asProblem(async () => {
+        await put(objectOf(sha256), sha256, bytes, () => createReadStream(path));
+        await rm(path, { force: true });
+      }),
+
+    has: (sha256, bytes) =>
+      asProblem(async () => {
+        const { sdk, client } = await open();
+        try {
+          return (await client.send(new sdk.HeadObjectCommand({ Bucket, Key: objectOf(sha256) }))).ContentLength === bytes;
+        } catch (error) {
+          if (isMissing(error)) return false;
+          throw error;
+        }
+      }),
+
+    read: (sha256, bytes) =>
+      asProblem(async () => {
+        const found = await get(objectOf(sha256));
+        if (found === undefined || found.bytes === bytes) return found?.body;
+        found.body.destroy();
+        return undefined;
+      }),
+
+    remove: (sha256) => asProblem(() => remove(objectOf(sha256))),
+
+    async *olderThan(time) {
+      const start = keyOf("").length;
+      try {
+        for await (const page of list())
+          yield page.flatMap(({ key, at }) =>
+            at < time && /^[0-9a-f]{2}\/[0-9a-f]{64}$/.test(key.slice(start)) ? [key.slice(start + 3)] : [],
+          );
+      } catch (error) {
+        throw s3Problem(name, error);
+      }
+    },
+
+    proveShared: () => Promise.resolve(),
+  };
+}
+
+const sha256Of = (bytes: Buffer): string => createHash("sha256").update(bytes).digest("hex");
+
+const isMissing = (error: unknown): boolean => ["NoSuchKey", "NotFound"].includes((error as Error).name);
