@@ -58,7 +58,5 @@ test("a folder of evidence that cannot be written is named at the start", async 
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const taken = join(folder, "evidence");
   await writeFile(taken, "a file, not a folder");
-  await expect(createFolderStore(folder).prepare()).rejects.toThrow(
-    `\`DATA_DIR\`: ${taken} is a file, or lies below one. Name a folder.`,
-  );
+  await expect(createFolderStore(folder).prepare()).rejects.toThrow(`\`DATA_DIR\`: ${taken} is a file, or lies below one. Name a folder.`);
 });

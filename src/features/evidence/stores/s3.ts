@@ -35,7 +35,7 @@ export function createS3Store(place: Place): EvidenceStore {
   let opened: Promise<{ sdk: typeof Sdk; client: Sdk.S3Client }> | undefined;
 
   const open = () =>
-    (opened ??= import("@aws-sdk/client-s3").then((sdk) => {
+    (opened ??= loadSdk().then((sdk) => {
       const client = new sdk.S3Client({
         region: place.region,
         ...(place.endpoint !== null && { endpoint: place.endpoint }),
@@ -89,18 +89,25 @@ export function createS3Store(place: Place): EvidenceStore {
     }
   }
 
-  /** With all its versions: a bucket that keeps them would keep what is deleted. */
-  async function remove(key: string): Promise<boolean> {
+  /** Every version of an object; none where the server has no versions. */
+  async function versionsOf(key: string): Promise<Sdk.ObjectVersion[]> {
     const { sdk, client } = await open();
-    const { Versions = [], DeleteMarkers = [] } = await client.send(new sdk.ListObjectVersionsCommand({ Bucket, Prefix: key }));
-    const versions: Sdk.ObjectVersion[] = [...DeleteMarkers, ...Versions].filter(
-      ({ Key, VersionId }) => Key === key && VersionId !== undefined,
-    );
-    // The newest last: until then the file is listed, and what fails is tried again.
+    try {
+      const { Versions = [], DeleteMarkers = [] } = await client.send(new sdk.ListObjectVersionsCommand({ Bucket, Prefix: key }));
+      return [...DeleteMarkers, ...Versions].filter(({ Key, VersionId }) => Key === key && VersionId !== undefined);
+    } catch (error) {
+      if (hasNoVersions(error)) return [];
+      throw error;
+    }
+  }
+
+  /** With its versions: a bucket that keeps them would keep what is deleted. The newest goes last, so that until then the sweep finds it. */
+  async function remove(key: string): Promise<void> {
+    const { sdk, client } = await open();
+    const versions = await versionsOf(key);
     for (const { VersionId } of versions.toSorted((one, other) => Number(one.IsLatest) - Number(other.IsLatest)))
       await client.send(new sdk.DeleteObjectCommand({ Bucket, Key: key, VersionId }));
     if (versions.length === 0) await client.send(new sdk.DeleteObjectCommand({ Bucket, Key: key }));
-    return true;
   }
 
   async function* list(): AsyncGenerator<{ key: string; at: Date }[]> {
@@ -197,7 +204,11 @@ export function createS3Store(place: Place): EvidenceStore {
         return undefined;
       }),
 
-    remove: (sha256) => asProblem(() => remove(objectOf(sha256))),
+    remove: (sha256) =>
+      asProblem(async () => {
+        await remove(objectOf(sha256));
+        return true;
+      }),
 
     async *olderThan(time) {
       const start = keyOf("").length;
@@ -215,6 +226,14 @@ export function createS3Store(place: Place): EvidenceStore {
   };
 }
 
+async function loadSdk(): Promise<typeof Sdk> {
+  // On Node 20 it says that its later versions will not run there; this version does.
+  process.env["AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED"] ??= "true";
+  return import("@aws-sdk/client-s3");
+}
+
 const sha256Of = (bytes: Buffer): string => createHash("sha256").update(bytes).digest("hex");
 
 const isMissing = (error: unknown): boolean => ["NoSuchKey", "NotFound"].includes((error as Error).name);
+
+const hasNoVersions = (error: unknown): boolean => [405, 501].includes((error as Sdk.S3ServiceException).$metadata?.httpStatusCode ?? 0);

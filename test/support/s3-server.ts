@@ -1,0 +1,84 @@
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
+import { createRequire } from "node:module";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { inject } from "vitest";
+
+/** What is used of a package that has no types. */
+type S3rver = new (options: object) => { callback(): RequestListener; configureBuckets(): Promise<unknown> };
+interface Signing {
+  getStringToSign: (canonical: { uri: string }, signature: unknown) => string;
+}
+
+const require = createRequire(import.meta.url);
+const S3rver = require("@20minutes/s3rver") as S3rver;
+const signing = require("@20minutes/s3rver/lib/signature/v4.js") as Signing;
+const { getStringToSign } = signing;
+// Clients sign the slash after a bucket, and it leaves it out.
+signing.getStringToSign = (canonical, signature) =>
+  getStringToSign({ ...canonical, uri: /^\/[^/]+$/.test(canonical.uri) ? `${canonical.uri}/` : canonical.uri }, signature);
+
+export const bucket = "moderation";
+/** Of the one account that there is. */
+const keys = { EVIDENCE_S3_ACCESS_KEY: "S3RVER00", EVIDENCE_S3_SECRET_KEY: "S3RVER-secret" };
+const { DUMMY_ACCOUNT } = require("@20minutes/s3rver/lib/models/account.js") as {
+  DUMMY_ACCOUNT: { createKeyPair(access: string, secret: string): void };
+};
+DUMMY_ACCOUNT.createKeyPair(keys.EVIDENCE_S3_ACCESS_KEY, keys.EVIDENCE_S3_SECRET_KEY);
+
+/** What goes wrong instead of an answer, or with it. @returns whether the request is not passed on */
+export type Fault = (request: IncomingMessage, response: ServerResponse) => boolean;
+
+export type S3Server = Awaited<ReturnType<typeof startS3Server>>;
+
+/** An S3 server that checks signatures, with one bucket on the disk. The caller stops it. */
+export async function startS3Server() {
+  const directory = await mkdtemp(join(inject("directory"), "s3-"));
+  const store = new S3rver({ directory, silent: true, vhostBuckets: false, configureBuckets: [{ name: bucket, configs: [] }] });
+  await store.configureBuckets();
+  const answer = store.callback();
+  let fault: Fault = () => false;
+  const open = async (port: number) => {
+    const server = createServer((request, response) => {
+      if (!fault(request, response)) answer(request, response);
+    });
+    server.listen(port, "127.0.0.1");
+    await once(server, "listening");
+    return server;
+  };
+  let server = await open(0);
+  const { port } = server.address() as AddressInfo;
+  const close = async (): Promise<void> => {
+    server.closeAllConnections();
+    if (server.listening) await new Promise((resolve) => server.close(resolve));
+  };
+  return {
+    endpoint: `http://127.0.0.1:${port.toString()}`,
+    /** The environment of an installation that keeps its files of evidence here. */
+    env: (prefix = "evidence") => ({
+      ...keys,
+      EVIDENCE_STORE: `s3://${bucket}/${prefix}`,
+      EVIDENCE_S3_ENDPOINT: `http://127.0.0.1:${port.toString()}`,
+    }),
+    /** The file of an object on the disk. */
+    fileOf: (key: string): string => join(directory, bucket, `${key}._S3rver_object`),
+    /** From now on. */
+    breakWith: (given: Fault): void => void (fault = given),
+    mend: (): void => void (fault = () => false),
+    goAway: close,
+    comeBack: async (): Promise<void> => void (server = await open(port)),
+    async stop(): Promise<void> {
+      await close();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** What a server says that has too much to do. */
+export const slowDown: Fault = (_request, response) => {
+  response.writeHead(503, { "content-type": "application/xml" });
+  response.end("<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>");
+  return true;
+};
