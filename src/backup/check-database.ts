@@ -2,7 +2,7 @@ import { sqliteFile } from "../database/dialect.ts";
 import { verifyOutside } from "../features/audit/outside.ts";
 import type { PublicKey } from "../features/audit/sign.ts";
 import { evidenceHash, type Manifest } from "./manifest.ts";
-import { evidenceNamed, factsOf, openSource, readSqlite } from "./source.ts";
+import { evidenceNamed, evidenceNotInside, factsOf, openSource, readSqlite, type NamedEvidence } from "./source.ts";
 
 interface Checked {
   /** The database of the backup, opened somewhere. */
@@ -30,25 +30,28 @@ export async function checkDatabase({ url, manifest, keys, checkpoints }: Checke
       problems.push("The database was used with another `SECRET_KEY` than the manifest says.");
     if (audit?.seq !== manifest.audit?.seq || audit?.hash !== manifest.audit?.hash)
       problems.push(`The audit chain ends at entry ${String(audit?.seq ?? 0)}, the manifest says ${String(manifest.audit?.seq ?? 0)}.`);
-    problems.push(...lostEvidence(await evidenceNamed(source), manifest));
+    const lost =
+      manifest.evidence_store === "database" ? await evidenceNotInside(source) : notCopied(await evidenceNamed(source), manifest);
+    const accounted = new Set([...manifest.evidence.deleted, ...manifest.evidence.missing]);
+    for (const sha256 of lost)
+      if (!accounted.has(sha256)) problems.push(`The evidence ${sha256}, which the database names, is not in the backup.`);
   } finally {
     await source.close();
   }
   return problems;
 }
 
-function lostEvidence(named: readonly string[], { files, evidence }: Manifest): string[] {
+function notCopied(named: readonly NamedEvidence[], { files }: Manifest): string[] {
   const there = new Set(files.map(({ name }) => evidenceHash(name)));
-  const accounted = new Set([...evidence.deleted, ...evidence.missing]);
-  const lost = named.filter((sha256) => !there.has(sha256) && !accounted.has(sha256));
-  return lost.map((sha256) => `The evidence ${sha256}, which the database names, is not in the backup.`);
+  return named.map(({ sha256 }) => sha256).filter((sha256) => !there.has(sha256));
 }
 
-/** What the data folder had lost before the backup was made: a sentence for each. */
-export function earlierLosses({ evidence }: Manifest): string[] {
+/** What the installation had lost before the backup was made: a sentence for each. */
+export function earlierLosses({ evidence, evidence_store }: Manifest): string[] {
+  const place = { folder: "`DATA_DIR`", database: "the database" }[evidence_store] ?? evidence_store;
   return [
-    ...evidence.missing.map((sha256) => `The evidence ${sha256} was already missing from \`DATA_DIR\` when the backup was made.`),
-    ...evidence.changed.map((sha256) => `The evidence ${sha256} was already changed in \`DATA_DIR\` when the backup was made.`),
+    ...evidence.missing.map((sha256) => `The evidence ${sha256} was already missing from ${place} when the backup was made.`),
+    ...evidence.changed.map((sha256) => `The evidence ${sha256} was already changed in ${place} when the backup was made.`),
   ];
 }
 

@@ -1,9 +1,14 @@
+import { createWriteStream } from "node:fs";
 import { readFile, rm } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
+import { pipeline } from "node:stream/promises";
 import type { Config } from "../config/config.ts";
+import type { S3Keys } from "../config/secrets.ts";
+import { parseEvidencePlace } from "../config/values.ts";
 import { dialectOf } from "../database/dialect.ts";
 import { ensureFolder } from "../database/folder.ts";
 import type { PublicKey } from "../features/audit/sign.ts";
+import { createOutsideStore } from "../features/evidence/stores/create-store.ts";
 import { evidencePath } from "../features/evidence/stores/folder.ts";
 import { ifMissing } from "../kernel/files.ts";
 import { fileError, OperatorError, operatorText } from "../kernel/operator-errors.ts";
@@ -23,12 +28,14 @@ import {
 } from "./manifest.ts";
 import { backupName, partialName, removeLeftovers, thinOut } from "./shelf.ts";
 import { copyDatabase, type Snapshot } from "./snapshot.ts";
-import { isEvidenceNamed, openSource, type Source } from "./source.ts";
+import { isEvidenceNamed, openSource, type NamedEvidence, type Source } from "./source.ts";
 import { verifyBackup, type VerifyOptions } from "./verify.ts";
 import { openWriter, type BackupWriter } from "./writer.ts";
 
 export interface BackupOptions {
-  config: Pick<Config, "dataDir" | "database" | "auditCheckpoints" | "erasureJournal" | "erasureJournalCopy">;
+  config: Pick<Config, "dataDir" | "database" | "auditCheckpoints" | "erasureJournal" | "erasureJournalCopy" | "evidenceS3">;
+  /** The keys of the bucket that the evidence is in. */
+  evidenceKeys: S3Keys | null;
   /** A file that ends in `.tar.gz`, or a folder that a backup with its time as a name goes into. */
   to: string;
   /** A folder instead of an archive. */
@@ -59,7 +66,7 @@ export interface MadeBackup {
  * @throws Error in words for the operator; then nothing that looks like a backup is left
  */
 export async function makeBackup(options: BackupOptions): Promise<MadeBackup> {
-  const { config, isPlain = false, keep, verifyWith, onProgress = () => undefined } = options;
+  const { config, evidenceKeys, isPlain = false, keep, verifyWith, onProgress = () => undefined } = options;
   const point = new Date();
   const { folder, path } = placeOf(options, point);
   const temporary = join(folder, partialName(basename(path)));
@@ -67,7 +74,7 @@ export async function makeBackup(options: BackupOptions): Promise<MadeBackup> {
     await ensureFolder(folder);
     await removeLeftovers(folder);
     if (await isThere(path)) throw Object.assign(new Error("exists already"), { code: "EEXIST", path });
-    const manifest = await write({ config, point, temporary, path, isPlain, onProgress });
+    const manifest = await write({ config, evidenceKeys, point, temporary, path, isPlain, onProgress });
     await growJournalCopy(join(folder, journalName), [
       config.erasureJournal,
       ...(config.erasureJournalCopy === null ? [] : [config.erasureJournalCopy]),
@@ -96,15 +103,15 @@ function placeOf({ to, isPlain = false, keep }: BackupOptions, point: Date): { f
   return { folder: dirname(resolve(to)), path: resolve(to) };
 }
 
-interface Work extends Required<Pick<BackupOptions, "config" | "isPlain" | "onProgress">> {
+interface Work extends Required<Pick<BackupOptions, "config" | "evidenceKeys" | "isPlain" | "onProgress">> {
   point: Date;
   temporary: string;
   path: string;
 }
 
 async function write(work: Work): Promise<Manifest> {
-  const { config, point, temporary, path, isPlain, onProgress } = work;
-  const { dataDir, database } = config;
+  const { config, evidenceKeys, point, temporary, path, isPlain, onProgress } = work;
+  const { database } = config;
   const copy = join(dirname(path), partialName("database"));
   const dialect = dialectOf(database.url);
   // Before the writer: what cannot be copied begins no backup.
@@ -118,8 +125,13 @@ async function write(work: Work): Promise<Manifest> {
       files.push(await writer.add(databaseNames[dialect], { path: copy }));
       onProgress(`database: ${sizeText(files[0]?.bytes ?? 0)}`);
       for (const [name, text] of texts) files.push(await writer.add(name, { text }));
-      const evidence = await addEvidence(writer, files, snapshot, { url: database.url, dataDir, onProgress });
-      const { evidence: _named, ...facts } = snapshot;
+      const evidence = await addEvidence(writer, files, snapshot, {
+        config,
+        evidenceKeys,
+        loose: join(dirname(path), partialName("evidence")),
+        onProgress,
+      });
+      const { evidence: _named, missing: _missing, ...facts } = snapshot;
       const said = { program: version, point: point.toISOString(), dialect, ...facts, evidence, files };
       const manifest: Manifest = { format: "provost-backup/1", ...said };
       await writer.add(manifestName, { text: `${JSON.stringify(manifest, null, 2)}\n` });
@@ -152,23 +164,23 @@ async function readTexts({ dataDir, auditCheckpoints }: Work["config"]): Promise
 
 const progressEvery = 500;
 
-interface EvidencePlace {
-  url: string;
-  dataDir: string;
-  onProgress: (text: string) => void;
+interface Gathering extends Pick<Work, "config" | "evidenceKeys" | "onProgress"> {
+  /** Where a file of a bucket is before it is added. */
+  loose: string;
 }
 
-async function addEvidence(writer: BackupWriter, files: BackupFile[], snapshot: Snapshot, place: EvidencePlace) {
-  const { url, dataDir, onProgress } = place;
-  const found: Manifest["evidence"] = { deleted: [], missing: [], changed: [] };
+async function addEvidence(writer: BackupWriter, files: BackupFile[], snapshot: Snapshot, gathering: Gathering) {
+  const { config, onProgress } = gathering;
+  const found: Manifest["evidence"] = { deleted: [], missing: snapshot.missing, changed: [] };
+  const add = adderOf(writer, snapshot, gathering);
   let live: Source | undefined;
   let bytes = 0;
   try {
-    for (const [index, sha256] of snapshot.evidence.entries()) {
-      const name = evidencePath(sha256);
-      const file = await addIfThere(writer, name, join(dataDir, name));
+    for (const [index, named] of snapshot.evidence.entries()) {
+      const { sha256 } = named;
+      const file = await add(named);
       if (file === undefined) {
-        live ??= await openSource(url);
+        live ??= await openSource(config.database.url);
         found[(await isEvidenceNamed(live, sha256)) ? "missing" : "deleted"].push(sha256);
         continue;
       }
@@ -183,6 +195,25 @@ async function addEvidence(writer: BackupWriter, files: BackupFile[], snapshot: 
     await live?.close();
   }
   return found;
+}
+
+type Add = (named: NamedEvidence) => Promise<BackupFile | undefined>;
+
+/** Adds a file of evidence from where it is; undefined when it is not there. */
+function adderOf(writer: BackupWriter, snapshot: Snapshot, { config, evidenceKeys, loose }: Gathering): Add {
+  const place = parseEvidencePlace(snapshot.evidence_store);
+  if (place?.kind !== "s3") return ({ sha256 }) => addIfThere(writer, evidencePath(sha256), join(config.dataDir, evidencePath(sha256)));
+  const store = createOutsideStore(place, { config, evidenceKeys, instanceId: snapshot.instance });
+  return async ({ sha256, bytes }) => {
+    const source = await store.read(sha256, bytes);
+    if (source === undefined) return undefined;
+    try {
+      await pipeline(source, createWriteStream(loose, { flags: "wx", mode: 0o600 }));
+      return await writer.add(evidencePath(sha256), { path: loose });
+    } finally {
+      await rm(loose, { force: true });
+    }
+  };
 }
 
 async function addIfThere(writer: BackupWriter, name: string, path: string): Promise<BackupFile | undefined> {

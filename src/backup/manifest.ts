@@ -32,6 +32,8 @@ export const Manifest = z.object({
   secret_key: z.string().nullable().default(null),
   /** The head of the audit chain; null for an installation without entries. */
   audit: z.object({ seq: z.int().positive(), hash: z.string() }).nullable(),
+  /** Where the files of evidence were, as `EVIDENCE_STORE` names it; those that were in the database are in its copy. */
+  evidence_store: z.string().default("folder"),
   /** Files of evidence that rows of the database name and that are not in it. */
   evidence: z.object({
     /** Deleted while the backup was made, after its point. */

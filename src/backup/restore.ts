@@ -9,6 +9,7 @@ import { ensureFolder } from "../database/folder.ts";
 import { readMigrations } from "../database/migrate-sqlite.ts";
 import { placeOf } from "../database/refusals.ts";
 import { installationSigner } from "../features/audit/sign.ts";
+import { createOutsideStore } from "../features/evidence/stores/create-store.ts";
 import { evidenceFolder } from "../features/evidence/stores/folder.ts";
 import { createJournal, readJournal } from "../features/privacy/journal/journal.ts";
 import { fileError, OperatorError } from "../kernel/operator-errors.ts";
@@ -65,6 +66,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<Restored> 
   const { manifest, problems } = await verifyBackup(from, { keys, onProgress });
   requireWhole(problems, from);
   await requireFits(manifest, config);
+  if (begun === undefined) await requireEmptyBucket(manifest, options);
   requireKey(manifest, secrets.secretKey);
   const begin = { from: resolve(from), backup: idOf(manifest), database: placeOf(database.url) };
   requireSame(begun, begin, dataDir);
@@ -112,16 +114,36 @@ function requireSame(begun: Begun | undefined, begin: Begun, dataDir: string): v
 }
 
 /** @throws OperatorError when it is of the other dialect or of a newer program */
-async function requireFits({ dialect, migration, program }: Manifest, { database: { url } }: Config): Promise<void> {
+async function requireFits(
+  { dialect, migration, program, evidence_store }: Manifest,
+  { database: { url }, evidenceStore }: Config,
+): Promise<void> {
   const own = dialectOf(url);
   const names = { sqlite: "SQLite", postgres: "PostgreSQL" };
   if (own !== dialect)
     throw new OperatorError(
       `The backup is of ${names[dialect]}, and \`DATABASE_URL\` names a database of ${names[own]}. Name an empty one of ${names[dialect]}.`,
     );
+  if (evidence_store === "database" && evidenceStore.kind !== "database")
+    throw new OperatorError(
+      "The files of evidence are in the database of this backup: set `EVIDENCE_STORE=database` to put it back. `provost evidence move` moves them afterwards.",
+    );
   const known = await readMigrations(dialect);
   if (!known.some(({ name }) => name === migration))
     throw new OperatorError(`The backup was made by version ${program}, which is newer than this one. Restore it with that version.`);
+}
+
+/** What is in a bucket and in no row would be deleted later, such as what another server has added since. @throws OperatorError when there is something */
+async function requireEmptyBucket({ instance: instanceId }: Manifest, { config, secrets }: RestoreOptions): Promise<void> {
+  if (config.evidenceStore.kind !== "s3") return;
+  const store = createOutsideStore(config.evidenceStore, { config, evidenceKeys: secrets.evidenceS3, instanceId });
+  const away = await store.tryOut();
+  if (away !== undefined) throw new OperatorError(away);
+  for await (const { length } of store.olderThan(new Date(Date.now() + 86_400_000)))
+    if (length > 0)
+      throw new OperatorError(
+        `\`EVIDENCE_STORE\`: ${store.name} has files of evidence. A backup is only put into an empty place: name another prefix.`,
+      );
 }
 
 /** @throws OperatorError when the API keys, grants and deletions of the backup could not be read with this key */

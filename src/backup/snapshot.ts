@@ -3,12 +3,29 @@ import { dialectOf, sqliteFile } from "../database/dialect.ts";
 import { databaseRefusal } from "../database/refusals.ts";
 import { syncToDisk } from "../kernel/files.ts";
 import { requireTool, runTool } from "./postgres-tools.ts";
-import { evidenceNamed, factsOf, openSource, readSqlite, type Facts } from "./source.ts";
+import {
+  evidenceNamed,
+  evidenceNotInside,
+  factsOf,
+  openSource,
+  readSqlite,
+  type Facts,
+  type NamedEvidence,
+  type Source,
+} from "./source.ts";
 
 /** What one moment of the database was. */
 export interface Snapshot extends Facts {
-  /** The files of evidence that its rows name. */
-  evidence: string[];
+  /** The files of evidence that its rows name, and that are not in it. */
+  evidence: NamedEvidence[];
+  /** Where they are to be in it, and are not: the hashes of files. */
+  missing: string[];
+}
+
+async function snapshotOf(source: Source): Promise<Snapshot> {
+  const facts = await factsOf(source);
+  const isInside = facts.evidence_store === "database";
+  return { ...facts, evidence: isInside ? [] : await evidenceNamed(source), missing: isInside ? await evidenceNotInside(source) : [] };
 }
 
 /**
@@ -41,7 +58,7 @@ async function copySqlite(from: string, file: string): Promise<Snapshot> {
   await syncToDisk(file);
   const copy = await openSource(`file:${file}`);
   try {
-    return { ...(await factsOf(copy)), evidence: await evidenceNamed(copy) };
+    return await snapshotOf(copy);
   } finally {
     await copy.close();
   }
@@ -55,7 +72,7 @@ async function copyPostgres(url: string, file: string): Promise<Snapshot> {
     await requireTool("pg_dump", url, Number(server?.["version"]));
     await source.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
     const [exported] = await source.query("SELECT pg_export_snapshot() AS id");
-    const snapshot = { ...(await factsOf(source)), evidence: await evidenceNamed(source) };
+    const snapshot = await snapshotOf(source);
     const argv = ["--format=custom", "--no-owner", "--no-privileges", `--snapshot=${String(exported?.["id"])}`, `--file=${file}`];
     await runTool("pg_dump", argv, url);
     await source.query("COMMIT");

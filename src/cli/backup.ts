@@ -35,6 +35,7 @@ export function backupCommand(setExitCode: SetExitCode): Command {
       const { makeBackup } = await import("../backup/make.ts");
       const made = await makeBackup({
         config,
+        evidenceKeys: secrets.evidenceS3,
         to: place,
         isPlain: plain === true,
         ...(keep !== undefined && { keep }),
@@ -104,6 +105,7 @@ export function restoreCommand(): Command {
           // Deletions are found by hashes that are made with this key: with another one none would be applied.
           const services = await openInstallation({ config, secrets });
           try {
+            await services.evidence.adoptRestored({ onProgress: printError });
             return await services.privacy.catchUp();
           } finally {
             await services.close();

@@ -12,6 +12,7 @@ import { commandsCommand, type CommandsMeans } from "./commands.ts";
 import { configCommand } from "./config.ts";
 import { demoCommand } from "./demo.ts";
 import { doctorCommand } from "./doctor.ts";
+import { evidenceCommand } from "./evidence.ts";
 import { keysCommand } from "./keys.ts";
 import { openapiCommand } from "./openapi.ts";
 import { printError } from "./output.ts";
@@ -60,6 +61,7 @@ function createProgram(setExitCode: (code: number) => void, standIns: Partial<Co
     ownersCommand(),
     usersCommand(),
     blacklistCommand(setExitCode),
+    evidenceCommand(setExitCode),
     commandsCommand(setExitCode, standIns),
     configCommand(),
     doctorCommand(setExitCode),

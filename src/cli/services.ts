@@ -5,6 +5,7 @@ import type { AuditService } from "../features/audit/audit.service.ts";
 import type { BlacklistService } from "../features/blacklist/blacklist.service.ts";
 import type { BlacklistTransfer } from "../features/blacklist/import/import.service.ts";
 import type { AuthorizationService } from "../features/authorization/authorization.service.ts";
+import type { EvidenceService } from "../features/evidence/evidence.service.ts";
 import type { GuildState } from "../discord/guild-state.ts";
 import type { KeyView } from "../features/keys/keys.schema.ts";
 import type { KeysService } from "../features/keys/keys.service.ts";
@@ -24,6 +25,7 @@ export interface Services {
   audit: Pick<AuditService, "acceptRestore" | "export" | "leftBehind" | "signHead">;
   authorization: Pick<AuthorizationService, "reencrypt">;
   permissions: Pick<PermissionsService, "owners">;
+  evidence: Pick<EvidenceService, "adoptRestored" | "moveTo">;
   privacy: Pick<PrivacyService, "catchUp" | "export" | "redact" | "unsuppress">;
   blacklist: Pick<BlacklistService, "prepare">;
   blacklistTransfer: Pick<BlacklistTransfer, "export" | "importLines" | "readers">;

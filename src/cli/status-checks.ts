@@ -37,6 +37,7 @@ export const statusChecks: Readonly<Record<string, (seen: Seen) => Finding>> = {
   cards: ofServer("review_cards", "Review cards are not posted."),
   jobs: ofServer("jobs", "A job that runs every minute does not end well."),
   queue: ofServer("deliveries", "What was approved is not carried out in time."),
+  evidence: ofServer("evidence_store", "The files of evidence cannot be reached."),
   disk: ({ dataDir, freeBytes }) => spaceFinding("DATA_DIR", dataDir, freeBytes),
   backup({ backups: { folder, newest, now } }) {
     if (folder === null) return pass("none is made by itself, as BACKUP_DIR is not set");

@@ -103,7 +103,7 @@ export function startLoad(world: World, actor: User, pauseMs = 0) {
 export async function contentOf({ dataDir, url }: Place) {
   const source = await openSource(url);
   try {
-    const named = await evidenceNamed(source);
+    const named = (await evidenceNamed(source)).map(({ sha256 }) => sha256);
     const good = await Promise.all(
       named.map(async (sha256) => {
         const bytes = await readFile(join(dataDir, evidencePath(sha256))).catch(() => undefined);

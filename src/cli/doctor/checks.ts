@@ -3,6 +3,7 @@ import { address } from "./address.ts";
 import { checkpoints, database, installation, integrity, secretKey } from "./database.ts";
 import { clientSecret, clock, discord, intents, redirect, token } from "./discord.ts";
 import type { Ground } from "./ground.ts";
+import { evidence } from "./evidence.ts";
 import { guilds } from "./guilds.ts";
 import { backups, disk, encryptionKeys, fileSystem, modes, node, restore, settings } from "./machine.ts";
 
@@ -27,6 +28,7 @@ export const doctorChecks: Readonly<Record<string, Check>> = {
   "secret key": { run: secretKey },
   "encryption keys": { run: encryptionKeys },
   audit: { run: checkpoints },
+  evidence: { run: evidence },
   backups: { run: backups },
   discord: { run: discord, isOnline: true },
   clock: { run: clock, isOnline: true },

@@ -1,7 +1,7 @@
 import { constants, existsSync } from "node:fs";
 import { access } from "node:fs/promises";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Source } from "../../backup/source.ts";
+import { textSetting, type Source } from "../../backup/source.ts";
 import type { Config } from "../../config/config.ts";
 import { sqliteFile } from "../../database/dialect.ts";
 import { foreignDatabase, pendingMigrations, readMigrations } from "../../database/migrate-sqlite.ts";
@@ -107,23 +107,18 @@ export const integrity = ofStored(async (source, { config }) => {
   return [pass(looked === tables.length ? "no table is damaged" : `no damage ${part}`)];
 });
 
-async function settingOf({ query }: Source, key: string): Promise<string | undefined> {
-  const [row] = await query("SELECT CAST(value AS TEXT) AS value FROM settings WHERE key = $1", [key]);
-  return row === undefined ? undefined : String(JSON.parse(String(row["value"])));
-}
-
-const instanceOf = (source: Source): Promise<string | undefined> => settingOf(source, "instance_id");
+const instanceOf = (source: Source): Promise<string | null> => textSetting(source, "instance_id");
 
 /** Whether the database is the one that the data folder belongs to. */
 export const installation = ofStored(async (source, { config }) => {
   const found = await instanceOf(source);
-  const refusal = otherInstallation(config, await markedId(config), found);
+  const refusal = otherInstallation(config, await markedId(config), found ?? undefined);
   return [refusal === undefined ? pass(found ?? "nothing is stored yet") : fail(refusal)];
 });
 
 export const secretKey = ofStored(async (source, { secrets }) => {
-  const [instance, stored] = [await instanceOf(source), await settingOf(source, fingerprintSetting)];
-  if (instance === undefined || stored === undefined) return [pass("the database has not been used yet")];
+  const [instance, stored] = [await instanceOf(source), await textSetting(source, fingerprintSetting)];
+  if (instance === null || stored === null) return [pass("the database has not been used yet")];
   return [stored === fingerprintOf(secrets.secretKey, instance) ? pass("the one that the database was used with") : fail(otherKeyText)];
 });
 

@@ -18,6 +18,7 @@ import { createRedacting } from "./redact.ts";
 import type { EvidenceView, ListEvidenceQuery } from "./evidence.schema.ts";
 import { createEvidenceFiles } from "./files.ts";
 import { createEvidenceStore, type StoreNeeds } from "./stores/create-store.ts";
+import { createMoving } from "./move.ts";
 import { requireOwnPlace } from "./place.ts";
 import { upgradeHashes } from "./upgrade.ts";
 
@@ -31,6 +32,8 @@ export interface EvidenceDeps extends Deps<"database" | "events" | "cursors" | "
   config: Pick<Config, "dataDir" | "evidenceMaxBytes" | "evidenceStore" | "evidenceS3">;
   evidenceKeys: StoreNeeds["evidenceKeys"];
   instanceId: string;
+  /** Whether other processes keep and delete files, too. */
+  isShared: boolean;
   logger: { error(details: object, message: string): void; warn(message: string): void };
 }
 
@@ -52,8 +55,7 @@ export function createEvidenceService(deps: EvidenceDeps) {
   const bytes = createEvidenceBytes({
     files,
     database,
-    // One server per database: what it deletes, nobody else refers to.
-    isShared: false,
+    isShared: deps.isShared,
     onFailed: (error) => logger.error({ err: error }, "a file of evidence was not deleted"),
   });
   const capture = createCapture({ files, maxBytes, discord: deps.discord });
@@ -111,6 +113,12 @@ export function createEvidenceService(deps: EvidenceDeps) {
       if (away !== undefined) logger.warn(away);
       await upgradeHashes(database, deps.audit);
     },
+
+    /** Why files cannot be kept or read now; undefined when they can. */
+    trouble: store.trouble,
+    proveShared: store.proveShared,
+
+    ...createMoving(deps),
 
     /** The evidence of one record, newest first, without what is confidential to the caller. @throws ProblemError record_not_found */
     async list(call: Call, place: Place, { limit, cursor, count }: ListEvidenceQuery): Promise<Page<EvidenceView>> {

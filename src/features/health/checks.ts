@@ -1,6 +1,7 @@
 import type { Deps } from "../deps.ts";
 import type { ForeignGuild } from "../../discord/guild-state.ts";
 import type { Discord } from "../../discord/client.ts";
+import type { EvidenceService } from "../evidence/evidence.service.ts";
 import type { NativeWatch } from "../native-actions/watch.ts";
 import type { JobState } from "../../jobs.ts";
 import type { Deliveries } from "../workflows/delivery/deliveries.ts";
@@ -9,6 +10,8 @@ import { databaseRefusal } from "../../database/refusals.ts";
 import { operatorText } from "../../kernel/operator-errors.ts";
 
 const storageCheckMs = 1000;
+/** How long an answer of the store of evidence counts: anybody may ask for the health. */
+const reachMs = 10_000;
 /** How long events that were not understood are told of. */
 const faultsToldMs = 600_000;
 /** Cards may be so many seconds behind: a pause of Discord is no reason to call anybody. */
@@ -28,6 +31,8 @@ export interface ChecksDeps extends Deps<"database" | "clock" | "guildState" | "
   jobStates: () => readonly JobState[];
   /** Says how the review cards do. */
   cards: Pick<Cards, "state">;
+  /** Says why files of evidence cannot be kept or read. */
+  evidence: Pick<EvidenceService, "trouble">;
   /** Says where the bot may not view the audit log. */
   nativeWatch: Pick<NativeWatch, "unseen">;
 }
@@ -40,10 +45,11 @@ interface Check {
 
 /**
  * What the health answer looks at: storage takes a commit, Discord is connected, the guild state is live, the audit is signed, review cards are
- * posted, jobs end well, and what was approved is carried out.
+ * posted, jobs end well, files of evidence can be kept, and what was approved is carried out.
  */
 export function createChecks(databaseUrl: string, deps: ChecksDeps) {
-  const { database, clock, audit, discord, cards, deliveries, jobStates, nativeWatch, guildState, servedGuilds } = deps;
+  const { database, clock, audit, discord, cards, deliveries, evidence, jobStates, nativeWatch, guildState, servedGuilds } = deps;
+  let reached: { trouble: Promise<string | undefined>; at: number } | undefined;
   let latest: { check: Promise<Check>; at: number } | undefined;
 
   async function tryStorage(): Promise<Check> {
@@ -68,6 +74,12 @@ export function createChecks(databaseUrl: string, deps: ChecksDeps) {
       const reasons = isLate ? [...refused, "Review cards could not be brought up to date."] : refused;
       if (reasons.length === 0) return { status: "pass" };
       return { status: "warn", reason: reasons.join(" "), ...(isLate && { age_seconds: dueSeconds }) };
+    },
+    async evidence_store(): Promise<Check> {
+      const now = performance.now();
+      if (reached === undefined || now - reached.at > reachMs) reached = { trouble: evidence.trouble(), at: now };
+      const reason = await reached.trouble;
+      return reason === undefined ? { status: "pass" } : { status: "fail", reason };
     },
     jobs: (): Check => jobsCheck(jobStates(), clock.now().getTime()),
     async deliveries(): Promise<Check> {

@@ -47,6 +47,7 @@ export const HealthView = z
       jobs: CheckView.meta({
         description: "Fails where a job of every minute has failed, or has not ended, for an hour; warns for an hour after a failure",
       }),
+      evidence_store: CheckView.meta({ description: "Fails where the bucket of the files of evidence cannot be reached" }),
       deliveries: CheckView.meta({
         description: "Warns where what an approval left to be done has been due for a minute, and fails after an hour",
       }),

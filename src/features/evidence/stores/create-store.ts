@@ -12,23 +12,24 @@ export interface StoreNeeds {
   config: Pick<Config, "dataDir" | "evidenceS3">;
   /** The keys of a bucket. */
   evidenceKeys: S3Keys | null;
-  database: Pick<Database, "read" | "write">;
   /** Tells the files of this installation from those of another one in the same bucket. */
   instanceId: string;
+  database: Pick<Database, "read" | "write">;
+}
+
+/** Where files are outside of the database. */
+export type OutsidePlace = Exclude<EvidencePlace, { kind: "database" }>;
+
+/** @throws OperatorError for a bucket without keys */
+export function createEvidenceStore(place: EvidencePlace, needs: StoreNeeds): EvidenceStore {
+  return place.kind === "database" ? createDatabaseStore(needs.database) : createOutsideStore(place, needs);
 }
 
 /** @throws OperatorError for a bucket without keys */
-export function createEvidenceStore(place: EvidencePlace, { config, evidenceKeys, database, instanceId }: StoreNeeds): EvidenceStore {
-  switch (place.kind) {
-    case "folder":
-      return createFolderStore(config.dataDir);
-    case "database":
-      return createDatabaseStore(database);
-    case "s3": {
-      const name = evidencePlaceName(place);
-      if (evidenceKeys === null)
-        throw new OperatorError(`${name} is used with two keys: set \`EVIDENCE_S3_ACCESS_KEY\` and \`EVIDENCE_S3_SECRET_KEY\`.`);
-      return createS3Store({ ...place, ...config.evidenceS3, name, keys: evidenceKeys, instanceId });
-    }
-  }
+export function createOutsideStore(place: OutsidePlace, { config, evidenceKeys, instanceId }: Omit<StoreNeeds, "database">): EvidenceStore {
+  if (place.kind === "folder") return createFolderStore(config.dataDir);
+  const name = evidencePlaceName(place);
+  if (evidenceKeys === null)
+    throw new OperatorError(`${name} is used with two keys: set \`EVIDENCE_S3_ACCESS_KEY\` and \`EVIDENCE_S3_SECRET_KEY\`.`);
+  return createS3Store({ ...place, ...config.evidenceS3, name, keys: evidenceKeys, instanceId });
 }

@@ -18,10 +18,12 @@ type Place = Config["evidenceS3"] & {
   prefix: string;
   keys: S3Keys;
   instanceId: string;
+  /** For tests: how long an answer, or the next piece of one, is waited for. */
+  answerMs?: number;
 };
 
-/** How long a connection, and an answer or the next piece of one, is waited for. */
-const [connectMs, answerMs] = [3000, 15_000];
+/** How long a connection is waited for. */
+const connectMs = 3000;
 /** How often something is tried that fails for now, and how long the first pause is. */
 const [tries, pauseMs] = [3, 200];
 /** Says whose files are below the prefix. */
@@ -29,7 +31,7 @@ const ownerName = "instance_id";
 
 /** Objects of a bucket. The client is loaded when it is first used. */
 export function createS3Store(place: Place): EvidenceStore {
-  const { name, bucket: Bucket, prefix, instanceId } = place;
+  const { name, bucket: Bucket, prefix, instanceId, answerMs = 10_000 } = place;
   const keyOf = (file: string): string => (prefix === "" ? file : `${prefix}/${file}`);
   const objectOf = (sha256: string): string => keyOf(`${sha256.slice(0, 2)}/${sha256}`);
   let opened: Promise<{ sdk: typeof Sdk; client: Sdk.S3Client }> | undefined;
@@ -43,6 +45,8 @@ export function createS3Store(place: Place): EvidenceStore {
         credentials: { ...place.keys },
         maxAttempts: tries,
         requestHandler: { connectionTimeout: connectMs, requestTimeout: answerMs, throwOnRequestTimeout: true, socketTimeout: answerMs },
+        // Without one it writes to the console what it also throws.
+        logger: { debug: nothing, info: nothing, warn: nothing, error: nothing },
         // Hashes are sent and compared here; other servers than that of AWS do not know its checksums.
         requestChecksumCalculation: "WHEN_REQUIRED",
         responseChecksumValidation: "WHEN_REQUIRED",
@@ -231,6 +235,8 @@ async function loadSdk(): Promise<typeof Sdk> {
   process.env["AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED"] ??= "true";
   return import("@aws-sdk/client-s3");
 }
+
+const nothing = (): void => undefined;
 
 const sha256Of = (bytes: Buffer): string => createHash("sha256").update(bytes).digest("hex");
 
