@@ -162,3 +162,8 @@ function readDotEnv(): string {
 export function environmentOfChild(more: Readonly<Record<string, string>>): NodeJS.ProcessEnv {
   return { ...process.env, ...more };
 }
+
+/** Set a variable that a package reads, unless the operator has. */
+export function presetForPackage(name: string, value: string): void {
+  process.env[name] ??= value;
+}

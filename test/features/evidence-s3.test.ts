@@ -106,7 +106,12 @@ describe("a bucket that fails", () => {
 });
 
 const placeOf = (endpoint: string) => ({
-  ...{ name: "s3://moderation/tried", bucket: "moderation", prefix: "tried", region: "us-east-1", pathStyle: true, instanceId: "one" },
+  name: "s3://moderation/tried",
+  bucket: "moderation",
+  prefix: "tried",
+  region: "us-east-1",
+  pathStyle: true,
+  instanceId: "one",
   keys: { accessKeyId: "S3RVER00", secretAccessKey: "S3RVER-secret" },
   endpoint,
 });

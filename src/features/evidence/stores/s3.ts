@@ -4,8 +4,9 @@ import { rm } from "node:fs/promises";
 import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { setTimeout as delay } from "node:timers/promises";
-import type * as Sdk from "@aws-sdk/client-s3";
+import type * as Sdk from "./s3-sdk.ts";
 import type { Config } from "../../../config/config.ts";
+import { presetForPackage } from "../../../config/env.ts";
 import type { S3Keys } from "../../../config/secrets.ts";
 import { OperatorError, operatorText } from "../../../kernel/operator-errors.ts";
 import { explained, isPassing, s3Problem } from "./s3-errors.ts";
@@ -232,8 +233,8 @@ export function createS3Store(place: Place): EvidenceStore {
 
 async function loadSdk(): Promise<typeof Sdk> {
   // On Node 20 it says that its later versions will not run there; this version does.
-  process.env["AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED"] ??= "true";
-  return import("@aws-sdk/client-s3");
+  presetForPackage("AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED", "true");
+  return import("./s3-sdk.ts");
 }
 
 const nothing = (): void => undefined;
