@@ -62,8 +62,8 @@ test("a path that does not exist is noticed", () => {
 });
 
 test("the example file and the table of variables know exactly the variables the service reads", () => {
-  const inExample = [...read(".env.example").matchAll(/^([A-Z_]+)=/gm)].map(([, name]) => name ?? "");
-  const rows = read("docs/configuration.md").matchAll(/^\| `([A-Z_]+)` /gm);
+  const inExample = [...read(".env.example").matchAll(/^([A-Z0-9_]+)=/gm)].map(([, name]) => name ?? "");
+  const rows = read("docs/configuration.md").matchAll(/^\| `([A-Z0-9_]+)` /gm);
   expect(inExample.toSorted()).toEqual([...variableNames].toSorted());
   expect([...rows].map(([, name]) => name ?? "").toSorted()).toEqual([...variableNames].toSorted());
   for (const name of fileVariables) expect(read("docs/configuration.md")).toContain(`\`${name}_FILE\``);
@@ -81,7 +81,7 @@ test("the example file is refused for its placeholders alone, and holds the defa
 });
 
 test("the table of variables names the defaults of the example file", () => {
-  for (const [, name = "", fallback = ""] of read(".env.example").matchAll(/^([A-Z_]+)=(.+)$/gm)) {
+  for (const [, name = "", fallback = ""] of read(".env.example").matchAll(/^([A-Z0-9_]+)=(.+)$/gm)) {
     if (name in validEnvironment()) continue;
     expect(read("docs/configuration.md")).toMatch(
       new RegExp(`^\\| \`${name}\` +\\| \`${fallback.replace(/[.*+?^$()|[\]\\]/g, "\\$&")}\` `, "m"),

@@ -126,7 +126,7 @@ test("a stack of the build is put into places of the sources", async () => {
   expect((await traced).stdout).toMatch(/^\{"stack":"Error: x\\n {4}at f \(\S*src\/server\.ts:\d+:\d+\)\\n {4}at g \(node:net:1:2\)"\}\n$/);
 });
 
-test("a server on SQLite reads neither discord.js nor the driver of PostgreSQL nor the protocol of AI clients before it listens, and never the sandbox", async () => {
+test("a server on SQLite reads neither discord.js nor the driver of PostgreSQL nor the protocol of AI clients nor the client of buckets before it listens, and never the sandbox", async () => {
   const { outputs } = await build();
   const read = (output: string, sources = new Set<string>(), files = new Set<string>()): Set<string> => {
     if (files.has(output)) return sources;
@@ -140,7 +140,7 @@ test("a server on SQLite reads neither discord.js nor the driver of PostgreSQL n
   expect(sources).toEqual(expect.arrayContaining(["src/app.ts", "node_modules/hono/dist/hono.js"]));
   expect(
     sources.filter((source) =>
-      /node_modules\/(discord\.js|@discordjs|undici|pg|@prisma\/adapter-pg|commander|prom-client|pino-pretty|@modelcontextprotocol)\/|^src\/(sandbox|demo|cli|generated\/postgres)\//.test(
+      /node_modules\/(discord\.js|@discordjs|undici|pg|@prisma\/adapter-pg|commander|prom-client|pino-pretty|@modelcontextprotocol|@aws-sdk|@smithy)\/|^src\/(sandbox|demo|cli|generated\/postgres)\//.test(
         source,
       ),
     ),

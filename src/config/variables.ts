@@ -37,7 +37,7 @@ const hourOrOff = parsed("must be off, or an hour from 0 to 23 (UTC)", (text) =>
 /** Every variable the service knows. An empty variable counts as not set. */
 export const Env = z.object({
   DISCORD_TOKEN: parsed("is not a bot token; copy it from the Bot page of the Discord developer portal", (text) =>
-    /^[\w+/=.!@#$%^&*~-]{8,256}$/.test(text) ? text : undefined,
+    /^[\x21-\x7e]{8,512}$/.test(text) ? text : undefined,
   ),
   DISCORD_CLIENT_ID: parsed(
     "must be the application id, 17–20 digits without a zero in front; copy it from the General Information page of the Discord developer portal",
@@ -87,7 +87,7 @@ export const Env = z.object({
     /^[\w.@:-]{3,128}$/.test(text) ? text : undefined,
   ).optional(),
   EVIDENCE_S3_SECRET_KEY: parsed("is not a secret key; copy it from where the bucket is managed", (text) =>
-    /^[\x21-\x7e]{8,512}$/.test(text) ? text : undefined,
+    /^[\w+/=.!@#$%^&*~-]{8,256}$/.test(text) ? text : undefined,
   ).optional(),
   STRIKE_THRESHOLDS: parsed(
     "must be none or a list such as 3=probation,6=suspension: points, rising, and what to suggest (warning, strike, probation, suspension, demotion, termination)",

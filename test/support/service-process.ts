@@ -51,6 +51,11 @@ export async function startServiceProcess(env: Record<string, string> = {}, flag
     url,
     /** Everything that it has written to its two outputs. */
     printed: () => printed,
+    /** End it without a word. */
+    async kill(): Promise<void> {
+      child.kill("SIGKILL");
+      await ended;
+    },
     /** End it as a supervisor does. @returns its exit code */
     async stop(): Promise<number | null> {
       child.kill("SIGTERM");
