@@ -4,7 +4,7 @@ import { hash, randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { afterAll, expect, inject, onTestFinished, test } from "vitest";
+import { afterAll, expect, inject, onTestFinished, test, vi } from "vitest";
 import { openServices } from "../../src/app.ts";
 import { readConfig } from "../../src/config/config.ts";
 import { createEvidenceStore } from "../../src/features/evidence/stores/create-store.ts";
@@ -17,6 +17,8 @@ import { startServiceProcess } from "../support/service-process.ts";
 
 const server = await startS3Server();
 afterAll(server.stop);
+
+const owner = freshId();
 
 interface Added {
   id: string;
@@ -33,7 +35,7 @@ function startUploads(url: string, key: string, record: string): { added: Added[
       form.append("file", new Blob([bytes]), "proof.bin");
       const answer = await fetch(`${url}/blacklist/${record}/evidence`, {
         method: "POST",
-        headers: { authorization: `Bearer ${key}` },
+        headers: { authorization: `Bearer ${key}`, "x-acting-user": owner },
         body: form,
       });
       const body = (await answer.json()) as { data: Added };
@@ -55,7 +57,7 @@ test.each([
     const folder = await mkdtemp(join(inject("directory"), "evidence-kill-"));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
     const { SECRET_KEY, ENCRYPTION_KEYS } = validEnvironment();
-    const own = { SECRET_KEY, ENCRYPTION_KEYS, DATA_DIR: folder, RATE_LIMITS: "write=100000/1", ...store };
+    const own = { SECRET_KEY, ENCRYPTION_KEYS, OWNER_IDS: owner, DATA_DIR: folder, RATE_LIMITS: "write=100000/1", ...store };
     const reading = readConfig({ ...validEnvironment(), ...own });
     if (!reading.ok) throw new Error(reading.lines.join("\n"));
     const call = systemCall("cli", uuid7());
@@ -64,11 +66,17 @@ test.each([
     const { key } = await before.keys.bootstrap(call, { name: "uploads" });
     await before.close();
     const service = await startServiceProcess(own);
-    const listed = await fetch(`${service.url}/blacklist`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-      body: JSON.stringify({ kind: "user", subject_id: freshId() }),
-    });
+    const headers = { authorization: `Bearer ${key}`, "x-acting-user": owner, "content-type": "application/json" };
+    const body = JSON.stringify({ kind: "user", subject_id: freshId() });
+    const list = () => fetch(`${service.url}/blacklist`, { method: "POST", headers, body });
+    // It answers before it has read the servers in Discord.
+    const listed = await vi.waitUntil(
+      async () => {
+        const answer = await list();
+        return answer.status === 201 && answer;
+      },
+      { timeout: 20_000, interval: 200 },
+    );
     const { data } = (await listed.json()) as { data: { number: string } };
     const { added, ended } = startUploads(service.url, key, data.number);
     while (added.length < 6) await delay(10);
