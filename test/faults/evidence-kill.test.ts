@@ -97,6 +97,6 @@ test.each([
     const files = createEvidenceStore(reading.config.evidenceStore, after);
     const kept: string[] = [];
     for await (const hashes of files.olderThan(new Date(Date.now() + 86_400_000))) kept.push(...hashes);
-    expect(kept.toSorted()).toEqual(named.map(({ sha256 }) => sha256).toSorted());
+    expect(kept.toSorted()).toEqual(named.map(({ sha256 }) => String(sha256)).toSorted());
   },
 );
