@@ -148,7 +148,8 @@ export async function createApp(options: AppOptions) {
   };
   const open = async () => {
     await refuseHalfRestored(config.dataDir);
-    locks.push(await acquireServerLock({ url: config.database.url, dataDir: config.dataDir, logger, onLost }));
+    if (options.cluster?.isOn !== true)
+      locks.push(await acquireServerLock({ url: config.database.url, dataDir: config.dataDir, logger, onLost }));
     return openServices({
       ...opened,
       async checkInstallation(database) {

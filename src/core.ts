@@ -1,4 +1,6 @@
 import type { Logger } from "pino";
+import { type Claims, createClaims } from "./cluster/claims.ts";
+import { type Cluster, singleProcess } from "./cluster/cluster.ts";
 import type { Config, Operator } from "./config/config.ts";
 import type { S3Keys, Secrets } from "./config/secrets.ts";
 import { type Database, type DatabaseOptions, openDatabase } from "./database/database.ts";
@@ -20,6 +22,9 @@ export interface Core {
   clock: Clock;
   logger: Logger;
   database: Database;
+  cluster: Cluster;
+  /** What one process may do alone; undefined where there is only this one. */
+  claims: Claims | undefined;
   /** Tells this installation from every other one. */
   instanceId: string;
   cursors: Cursors;
@@ -64,6 +69,8 @@ export interface CoreOptions {
   logger?: Logger;
   /** The machine's own by default. */
   clock?: Clock;
+  /** The other processes that answer for the database; none by default. */
+  cluster?: Cluster;
   /** Checks the database before anything else uses it; answers the id of the installation. What it throws closes the database. */
   checkInstallation?: (database: Database) => Promise<string>;
   /** For tests: a write inside a write is reported at once. */
@@ -86,6 +93,7 @@ export async function openCore({
   secrets,
   logger = createLogger("warn", process.stderr),
   clock = systemClock,
+  cluster = singleProcess,
   checkInstallation = (database) => database.instance.id(),
   watchNesting = false,
   pauses = {},
@@ -109,6 +117,8 @@ export async function openCore({
     clock,
     logger,
     database,
+    cluster,
+    claims: cluster.isOn ? createClaims({ database, clock, key: keyFor("cluster") }) : undefined,
     instanceId,
     cursors: createCursors(keyFor("cursors")),
     keyring: createKeyring(secrets.encryptionKeys),

@@ -1,3 +1,4 @@
+import { shared } from "./cluster/feature.ts";
 import { createCommandTable, type CommandTable } from "./commands/table.ts";
 import { compose } from "./compose.ts";
 import { type Core, type CoreOptions, openCore } from "./core.ts";
@@ -36,6 +37,7 @@ import type { Route } from "./operations/route.ts";
 
 /** Every feature, in the order of creation: what one needs is made by the core or by a feature above it. */
 export const features = compose<Core & Interfaces>()
+  .with(shared)
   .with(listChecks)
   .with(access)
   .with(audit)

@@ -243,7 +243,8 @@ export function handleRoute({ spec, handle }: Route, deps: HttpDeps): Handler<Ht
     request.isAdmitted = true;
     const body = isRead ? noBody : await readBody(c);
     try {
-      caller.checkBody?.(body.digest());
+      const checked = caller.checkBody?.(body.digest());
+      if (checked instanceof Promise) await checked;
       const input = readContent(request, c.req.param(), isRead ? undefined : body, caller.call);
       if (spec.limitSubject !== undefined) takeToken(limiter, subjectBudget(spec.limitSubject(input)), request);
       const turn = spec.probe === true ? undefined : gate.acquire();

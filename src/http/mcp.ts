@@ -49,7 +49,7 @@ export function handleMcp({ answer, publicUrl }: McpOptions, { gate }: HttpDeps)
     const body = await readBody(c);
     const leave = await gate.acquire();
     try {
-      checkBody?.(body.digest());
+      await checkBody?.(body.digest());
       const errors: FieldError[] = [];
       const message = body.parse(errors);
       if (errors.length > 0) throw validationProblem(errors);

@@ -43,7 +43,7 @@ export function createKeyring(keys: ReadonlyMap<string, Buffer>): Keyring {
 const isForm = (version: string | undefined): version is SealForm => version === "v1" || version === "v2";
 
 /** What keys are derived for. */
-export type KeyPurpose = "api-keys" | "cursors" | "servers" | "pages" | "people" | "audit-checkpoints" | "fingerprints";
+export type KeyPurpose = "api-keys" | "cursors" | "servers" | "pages" | "people" | "audit-checkpoints" | "fingerprints" | "cluster";
 
 /** One 32-byte key per purpose, derived from the installation's secret, so that no two uses share a key. */
 export function deriveKey(secret: Buffer, purpose: KeyPurpose): Buffer {

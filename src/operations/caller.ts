@@ -26,8 +26,11 @@ export interface Caller {
   /** Made for this one request: the pipeline sets its idempotency claim. */
   call: Call;
   client: { id: string; keyId: string; expiresAt: Date };
-  /** Called with the base64url SHA-256 of the body once it is read, when the assertion is bound to a body. Throws ProblemError assertion_invalid. */
-  checkBody?: (sha256: string) => void;
+  /**
+   * Called with the base64url SHA-256 of the body once it is read, when the assertion is bound to a body. Answers a promise where other
+   * processes have to be asked. @throws ProblemError assertion_invalid, assertion_replayed
+   */
+  checkBody?: (sha256: string) => void | Promise<void>;
 }
 
 /**

@@ -57,7 +57,7 @@ function createDoor(known: VerifiedKey = key) {
     };
     try {
       const caller = await authenticate({ ...whole, ...credentials });
-      caller.checkBody?.(hashOf(body));
+      await caller.checkBody?.(hashOf(body));
       return caller.call.actor === null ? {} : { actor: caller.call.actor.id };
     } catch (error) {
       const { code, detail } = error as { code: string; detail: string };

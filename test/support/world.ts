@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { createApp, type App } from "../../src/app.ts";
+import type { Cluster } from "../../src/cluster/cluster.ts";
 import type { Pauses } from "../../src/core.ts";
 import type { Verbs } from "../../src/commands/verbs.ts";
 import { readConfig } from "../../src/config/config.ts";
@@ -45,6 +46,8 @@ export interface WorldOptions {
   log?: (line: string) => void;
   /** The time of the service; the machine's own unless told. */
   clock?: Clock;
+  /** The other processes that answer for its database; none unless told. */
+  cluster?: Cluster;
   /** Waits other than the usual ones. */
   pauses?: Pauses;
   /** Sees what slash commands do, or stands in for it. */
@@ -121,6 +124,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
       ...given,
       ...(options.clock !== undefined && { clock: options.clock }),
       ...(options.pauses !== undefined && { pauses: options.pauses }),
+      ...(options.cluster !== undefined && { cluster: options.cluster }),
       ...(options.aroundVerbs !== undefined && { aroundVerbs: options.aroundVerbs }),
       validateAnswers: true,
       // A minute that begins in the middle of a test ends nothing: tests run the jobs when they mean to.

@@ -1,3 +1,4 @@
+import type { Claims } from "../../cluster/claims.ts";
 import type { Deps } from "../deps.ts";
 import type { DiscordOAuth } from "../../discord/oauth.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
@@ -44,6 +45,8 @@ export interface AuthorizationDeps extends Deps<"database" | "audit" | "keyring"
   pagesKey: Buffer;
   /** Seconds between two refreshes of one person. */
   cooldownSeconds: number;
+  /** Where other processes refresh, too. */
+  claims?: Claims | undefined;
 }
 
 export function createAuthorizationService(deps: AuthorizationDeps): AuthorizationService {

@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { compactVerify } from "jose";
 import { z } from "zod";
+import type { Claims } from "../../cluster/claims.ts";
 import type { Credentials } from "../../operations/caller.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { ProblemError } from "../../kernel/errors.ts";
@@ -16,14 +17,16 @@ const hashOfNothing = hash("sha256", "", "base64url");
 export type VerifyAssertion = ReturnType<typeof createAssertions>;
 
 /**
- * Verifies assertions of acting users. What was used is remembered in this process alone, from its making on.
+ * Verifies assertions of acting users. What was used is remembered in this process, from its making on, and as claims where there are others:
+ * those also outlive a restart.
  * @param options.audience the instance id assertions have to be made for
+ * @param options.claims where other processes answer for the same database
  * @returns `(key, credentials)`: somebody's word, proved: whom a request acts for, and what its body has to be. @throws ProblemError
  * assertion_invalid, assertion_replayed
  */
-export function createAssertions({ audience, clock }: { audience: string; clock: Clock }) {
+export function createAssertions({ audience, clock, claims: shared }: { audience: string; clock: Clock; claims?: Claims | undefined }) {
   const seconds = (): number => clock.now().getTime() / 1000;
-  const startedAt = seconds();
+  const startedAt = shared === undefined ? seconds() : 0;
   const used = createReplayMemory({ capacity, now: () => clock.now().getTime() });
 
   return async (key: VerifiedKey, credentials: Credentials) => {
@@ -31,19 +34,27 @@ export function createAssertions({ audience, clock }: { audience: string; clock:
     const ground = { key, credentials, audience, now: seconds(), startedAt };
     const claims = checkClaims(parseObject(payload), ground);
     const name = `${key.caller.id} ${claims.jti}`;
-    if (used.has(name)) throw new ProblemError("assertion_replayed", { detail: "Every request needs an assertion of its own." });
+    if (used.has(name)) throw replayed();
     // An assertion is good from its iat on: were it let in earlier, a restart right after could let it in again.
     if (claims.iat > ground.now) await delay((claims.iat - ground.now) * 1000);
     return {
       userId: claims.sub,
       /** Use it up with the body it was made for. @throws ProblemError assertion_invalid, assertion_replayed, overloaded */
-      redeem(bodyHash: string): void {
+      redeem(bodyHash: string): Promise<void> | undefined {
         if (claims.bod === undefined && bodyHash !== hashOfNothing) throw wrong("bod", "is missing: a request with a body needs it");
         if (claims.bod !== undefined && bodyHash !== claims.bod) throw wrong("bod", "is not the SHA-256 of the body");
-        used.use(name, (claims.exp + skew) * 1000);
+        const untilMs = (claims.exp + skew) * 1000;
+        used.use(name, untilMs);
+        return shared?.take(`assertion ${name}`, new Date(untilMs)).then((isFirst) => {
+          if (!isFirst) throw replayed();
+        });
       },
     };
   };
+}
+
+function replayed(): ProblemError {
+  return new ProblemError("assertion_replayed", { detail: "Every request needs an assertion of its own." });
 }
 
 /** @throws ProblemError assertion_invalid */
@@ -97,7 +108,7 @@ export function createReplayMemory({ capacity, now }: { capacity: number; now: (
      * @throws ProblemError assertion_replayed, overloaded when more is remembered than there is room for
      */
     use(key: string, untilMs: number): void {
-      if (ends.has(key)) throw new ProblemError("assertion_replayed", { detail: "Every request needs an assertion of its own." });
+      if (ends.has(key)) throw replayed();
       if (now() - clearedAt >= clearedEveryMs) clear();
       if (ends.size >= capacity) throw new ProblemError("overloaded", { detail: "Too many assertions are in use.", retryAfter: 5 });
       ends.set(key, untilMs);

@@ -13,11 +13,12 @@ export const keys = feature({
     instanceId,
     access,
     ...deps
-  }: Omit<KeysDeps, "pepper" | "access"> & Pick<Core, "keyFor" | "instanceId" | "clock" | "logger"> & { access: AccessDirectory }) {
+  }: Omit<KeysDeps, "pepper" | "access"> &
+    Pick<Core, "keyFor" | "instanceId" | "clock" | "logger" | "claims"> & { access: AccessDirectory }) {
     const pepper = keyFor("api-keys");
     const keys = createKeysService({ ...deps, access, pepper });
     const keyStore = createKeyStore({ ...deps, access, keys, pepper });
-    const verifyAssertion = createAssertions({ audience: instanceId, clock: deps.clock });
+    const verifyAssertion = createAssertions({ audience: instanceId, clock: deps.clock, claims: deps.claims });
     return { keys, keyStore, authenticate: createAuthenticate({ store: keyStore, access, verifyAssertion, clock: deps.clock }) };
   },
   routes: ({ keys }) => keysRoutes(keys),

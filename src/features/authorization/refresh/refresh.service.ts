@@ -19,8 +19,11 @@ export interface RefreshService {
   refresh(call: Call, userId: string, input: RefreshInput): Promise<RefreshView>;
 }
 
+/** Three calls of Discord, each ten seconds at most, and what is written between them. */
+const mostSeconds = 90;
+
 export function createRefreshService(deps: RefreshDeps): RefreshService {
-  const { database, clock, cooldownSeconds } = deps;
+  const { database, clock, cooldownSeconds, claims } = deps;
   const running = new Map<string, Promise<RefreshView>>();
 
   async function findGrant(userId: string): Promise<Authorization> {
@@ -43,6 +46,15 @@ export function createRefreshService(deps: RefreshDeps): RefreshService {
     return database.write(call, (tx) => storeAgain(tx, deps, used, seen, reason));
   }
 
+  /** What somebody else's refresh has answered is kept for this call's idempotency key, too. */
+  const kept = async (call: Call, view: RefreshView): Promise<RefreshView> =>
+    call.idempotency === null ? view : database.write(call, () => Promise.resolve(view));
+
+  /** A refresh token works once, whichever process spends it. */
+  function alone(userId: string, work: () => Promise<RefreshView>): Promise<RefreshView> {
+    return claims === undefined ? work() : claims.once(`refresh ${userId}`, mostSeconds, work);
+  }
+
   return {
     async refresh(call, userId, input) {
       requireWrite(call, authorizationPermissions.refresh);
@@ -51,13 +63,16 @@ export function createRefreshService(deps: RefreshDeps): RefreshService {
       const replay = await database.findReplay(call);
       if (replay !== undefined) return replay.value as RefreshView;
       const joined = running.get(userId);
-      if (joined !== undefined) {
-        const view = await joined;
-        return call.idempotency === null ? view : database.write(call, () => Promise.resolve(view));
-      }
-      const leading = run(call, userId, parsed).finally(() => running.delete(userId));
+      if (joined !== undefined) return kept(call, await joined);
+      let isOwn = false;
+      const work = (): Promise<RefreshView> => {
+        isOwn = true;
+        return run(call, userId, parsed);
+      };
+      const leading = alone(userId, work).finally(() => running.delete(userId));
       running.set(userId, leading);
-      return leading;
+      const view = await leading;
+      return isOwn ? view : kept(call, view);
     },
   };
 }

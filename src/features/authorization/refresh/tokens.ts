@@ -1,3 +1,4 @@
+import type { Claims } from "../../../cluster/claims.ts";
 import type { Deps } from "../../deps.ts";
 import { OAuthRefusal, type DiscordOAuth } from "../../../discord/oauth.ts";
 import type { Authorization } from "../../../generated/sqlite/client.ts";
@@ -21,6 +22,8 @@ export interface RefreshDeps extends Deps<"database" | "audit" | "events" | "clo
   matches: Pick<MatchesService, "recomputeUser">;
   serverDetail: ServerDetail;
   cooldownSeconds: number;
+  /** Where other processes refresh, too. */
+  claims?: Claims | undefined;
 }
 
 /** A token this close to its end is rotated before it is used. */

@@ -11,6 +11,9 @@ const aboutCase = (userId: string, createdAt: { lte?: Date }) => ({ subjects: { 
 export const recordColumns = {
   Setting: { columns: { key: "code", value: "other" } },
   Counter: { columns: { name: "code", head: "hash" } },
+  Claim: { columns: { name: "hash", holder: "id", answer: "other" } },
+  AuthFailure: { columns: {} },
+  LeaderRequest: { columns: { kind: "code", input: "other", answer: "other" } },
   IdempotencyRecord: {
     about: (subjectId, createdAt) => ({ subjects: { some: { subjectId } }, createdAt }),
     columns: { scope: "code", fingerprint: "hash", body: service },

@@ -1,0 +1,8 @@
+import { feature } from "../compose.ts";
+import type { Core } from "../core.ts";
+
+/** What keeps the rows in order by which several processes agree. */
+export const shared = feature({
+  create: (_core: Core) => ({}),
+  jobs: ({ claims }) => (claims === undefined ? {} : { claims: claims.sweep }),
+});
