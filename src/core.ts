@@ -1,4 +1,5 @@
 import type { Logger } from "pino";
+import { type AuthFailures, createAuthFailures } from "./cluster/auth-failures.ts";
 import { type Claims, createClaims } from "./cluster/claims.ts";
 import { type Cluster, singleProcess } from "./cluster/cluster.ts";
 import type { Config, Operator } from "./config/config.ts";
@@ -25,6 +26,8 @@ export interface Core {
   cluster: Cluster;
   /** What one process may do alone; undefined where there is only this one. */
   claims: Claims | undefined;
+  /** The limit of failed attempts to identify, where other processes count them, too. */
+  authFailures: AuthFailures | undefined;
   /** Tells this installation from every other one. */
   instanceId: string;
   cursors: Cursors;
@@ -111,6 +114,10 @@ export async function openCore({
   const { apiBase, clientId } = config.discord;
   const served = new Set(config.discord.guildIds);
   const oauth = createDiscordOAuth({ apiBase, clientId, clientSecret: secrets.discordClientSecret, clock, logger });
+  const { limits } = config.http;
+  const limiters = createRateLimiters(limits, cluster.liveNodes);
+  const shared = { database, clock, logger, nodeId: cluster.nodeId, key: keyFor("cluster") };
+  const authFailures = cluster.isOn ? createAuthFailures(limiters.failed_auth, limits.failed_auth, shared) : undefined;
   const guildState = createGuildState({ database, logger, served, clock, staleLimitSeconds: config.rosterStaleSeconds });
   return {
     config,
@@ -118,7 +125,8 @@ export async function openCore({
     logger,
     database,
     cluster,
-    claims: cluster.isOn ? createClaims({ database, clock, key: keyFor("cluster") }) : undefined,
+    claims: cluster.isOn ? createClaims(shared) : undefined,
+    authFailures,
     instanceId,
     cursors: createCursors(keyFor("cursors")),
     keyring: createKeyring(secrets.encryptionKeys),
@@ -132,7 +140,7 @@ export async function openCore({
     operator: config.operator,
     discordOrigin: oauth.origin,
     stopping,
-    limiters: createRateLimiters(config.http.limits),
+    limiters: authFailures === undefined ? limiters : { ...limiters, failed_auth: authFailures },
     pauses,
   };
 }

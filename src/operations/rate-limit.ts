@@ -30,27 +30,34 @@ interface Bucket {
 /** Keys are forgotten, least recently used first, beyond this number; a forgotten key starts with a full bucket. */
 const maxKeys = 50_000;
 
-/** @param name the limit's name in the headers */
-export function createRateLimiter(name: string, { count, seconds }: RateLimit): RateLimiter {
+/**
+ * @param name the limit's name in the headers
+ * @param liveNodes how many processes divide the limit among them now; headers tell of the share of this one, as more is not answered here
+ */
+export function createRateLimiter(name: string, { count: whole, seconds }: RateLimit, liveNodes = (): number => 1): RateLimiter {
   // Counted by size: with `max` the cache would reserve room for all of them at once, a megabyte a limit.
   const buckets = new LRUCache<string, Bucket>({ maxSize: maxKeys, sizeCalculation: () => 1 });
-  const perMs = count / (seconds * 1000);
+  const share = (): number => Math.ceil(whole / liveNodes());
+  const refilledIn = (tokens: number): number => (tokens * seconds) / share();
   let refusals = 0;
 
   function refill(key: string, now: number): Bucket | undefined {
     const bucket = buckets.get(key);
     if (bucket === undefined) return undefined;
-    bucket.tokens = Math.min(count, bucket.tokens + Math.max(0, now - bucket.at) * perMs);
+    const count = share();
+    bucket.tokens = Math.min(count, bucket.tokens + (Math.max(0, now - bucket.at) * count) / (seconds * 1000));
     bucket.at = now;
     return bucket;
   }
-  const secondsUntil = (tokens: number): number => Math.max(1, Math.ceil((1 - tokens) / perMs / 1000));
+  const secondsUntil = (tokens: number): number => Math.max(1, Math.ceil(refilledIn(1 - tokens)));
 
   return {
-    policy: `"${name}";q=${count};w=${seconds}`,
+    get policy() {
+      return `"${name}";q=${share()};w=${seconds}`;
+    },
     take(key, now) {
       let bucket = refill(key, now);
-      if (bucket === undefined) buckets.set(key, (bucket = { tokens: count, at: now }));
+      if (bucket === undefined) buckets.set(key, (bucket = { tokens: share(), at: now }));
       if (bucket.tokens < 1) {
         refusals += 1;
         return -secondsUntil(bucket.tokens);
@@ -63,19 +70,20 @@ export function createRateLimiter(name: string, { count, seconds }: RateLimit): 
       return bucket === undefined || bucket.tokens >= 1 ? 0 : secondsUntil(bucket.tokens);
     },
     refusals: () => refusals,
-    describe: (remaining) => `"${name}";r=${remaining};t=${Math.ceil((count - remaining) / perMs / 1000)}`,
+    describe: (remaining) => `"${name}";r=${remaining};t=${Math.ceil(refilledIn(share() - remaining))}`,
   };
 }
 
 /** One limiter for each class of `RATE_LIMITS`, shared by every transport. */
 export type RateLimiters = Readonly<Record<keyof RateLimits, RateLimiter>>;
 
-export function createRateLimiters(limits: RateLimits): RateLimiters {
+/** @param liveNodes how many processes divide the limits among them now; attempts to identify are counted together instead */
+export function createRateLimiters(limits: RateLimits, liveNodes?: () => number): RateLimiters {
   return {
-    read: createRateLimiter("read", limits.read),
-    write: createRateLimiter("write", limits.write),
-    authorize: createRateLimiter("authorize", limits.authorize),
-    export: createRateLimiter("export", limits.export),
+    read: createRateLimiter("read", limits.read, liveNodes),
+    write: createRateLimiter("write", limits.write, liveNodes),
+    authorize: createRateLimiter("authorize", limits.authorize, liveNodes),
+    export: createRateLimiter("export", limits.export, liveNodes),
     failed_auth: createRateLimiter("failed_auth", limits.failed_auth),
   };
 }

@@ -111,7 +111,7 @@ export const appeals = feature({
     return { appealQuestions: questions, appeals: createAppeals({ ...deps, questions }) };
   },
   routes: ({ appealQuestions }) => appealsRoutes(appealQuestions),
-  pages: (all) => appealPages({ ...all, isSetUp: all.config.http.isPublic }),
+  pages: (all) => appealPages({ ...all, isSetUp: all.config.http.isPublic, liveNodes: all.cluster.liveNodes }),
 });
 
 /** What approvals leave to be done in Discord, or for a date. */

@@ -37,7 +37,7 @@ type Named = z.output<typeof ReferenceParams>;
 /** The pages where people see what was decided about them, and appeal. */
 export function appealPages(deps: AppealPagesDeps): HtmlPage[] {
   const key = randomBytes(32);
-  const limiter = createRateLimiter("appeal", perAddress);
+  const limiter = createRateLimiter("appeal", perAddress, deps.liveNodes);
   const gate: Gate = { ...deps, takeForm: (network, now) => limiter.take(keyedHash(key, network), now) };
   return [
     overview(gate),

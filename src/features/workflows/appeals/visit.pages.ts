@@ -15,6 +15,8 @@ export interface AppealPagesDeps extends Site {
   appealSignIn: SignInService;
   /** Whether the operator has said how browsers reach the service. */
   isSetUp: boolean;
+  /** How many processes divide the limits of addresses among them. */
+  liveNodes: () => number;
   evidence: { maxBytes: number; arriving: string };
 }
 
