@@ -6,13 +6,14 @@ import { translator } from "./commands/texts.ts";
 import type { Control } from "./discord/command.ts";
 import { createVerbs, type RequestPlaces, type Verbs, type VerbsDeps } from "./commands/verbs.ts";
 import type { Core } from "./core.ts";
+import { addSeconds } from "./kernel/clock.ts";
 import type { InteractionHandlers } from "./discord/interactions/dispatcher.ts";
 import type { AuditService } from "./features/audit/audit.service.ts";
 import type { AccessDirectory } from "./features/permissions/access/access.ts";
 
 export type AroundVerbs = (verbs: Verbs) => Verbs;
 
-interface InteractionsDeps extends Pick<Core, "clock" | "discord" | "limiters" | "operator" | "publicUrl"> {
+interface InteractionsDeps extends Pick<Core, "claims" | "clock" | "discord" | "limiters" | "operator" | "publicUrl"> {
   audit: Pick<AuditService, "noteDenied">;
   access: Pick<AccessDirectory, "actorOf">;
   requestPlaces: RequestPlaces;
@@ -26,9 +27,12 @@ interface InteractionsOptions extends Pick<VerbsDeps, "routes" | "switchedOff"> 
   aroundVerbs?: AroundVerbs | undefined;
 }
 
+/** Discord tells nobody twice of an interaction that is older. */
+const daySeconds = 86_400;
+
 /** What answers slash commands, buttons, menus and forms: the operations of the HTTP routes. */
 export function createInteractions(
-  { clock, discord, limiters, operator, publicUrl, audit, access, requestPlaces }: InteractionsDeps,
+  { claims, clock, discord, limiters, operator, publicUrl, audit, access, requestPlaces }: InteractionsDeps,
   { routes, known, table, controlsOf, switchedOff, aroundVerbs = (verbs) => verbs }: InteractionsOptions,
 ): InteractionHandlers {
   const files = createFiles(discord.attachments);
@@ -42,6 +46,7 @@ export function createInteractions(
     commands,
     controls: [...controls, ...controlsOf(verbs, kept)],
     translator: translator,
+    claim: claims && ((id) => claims.take(`interaction ${id}`, addSeconds(clock.now(), daySeconds))),
     actorOf: access.actorOf,
     noteDenied: audit.noteDenied,
     denialOf: verbs.denialOf,

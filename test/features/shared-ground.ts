@@ -7,12 +7,12 @@ import { type App, createApp } from "../../src/app.ts";
 import type { Cluster } from "../../src/cluster/cluster.ts";
 import { readConfig } from "../../src/config/config.ts";
 import type { Clock } from "../../src/kernel/clock.ts";
-import { createWorld, type World } from "../support/world.ts";
+import { createWorld, type World, type WorldOptions } from "../support/world.ts";
 
 /** What is shared by rows is so on PostgreSQL alone. */
 export const isPostgres = (): boolean => inject("dialect") === "postgres";
 
-interface PairOptions {
+interface PairOptions extends Pick<WorldOptions, "aroundVerbs" | "log"> {
   env?: Record<string, string>;
   clock?: Clock;
   /** How many processes each of the two believes to be alive. */
@@ -28,7 +28,13 @@ export interface Pair {
   ask(app: App, method: string, path: string, headers?: Record<string, string>, body?: object): Promise<Response>;
 }
 
-export async function createPair({ env = {}, clock, liveNodes = () => 2 }: PairOptions = {}): Promise<Pair> {
+export async function createPair({
+  env = {},
+  clock,
+  liveNodes = () => 2,
+  log = () => undefined,
+  aroundVerbs,
+}: PairOptions = {}): Promise<Pair> {
   const own = {
     SECRET_KEY: randomBytes(32).toString("base64"),
     ENCRYPTION_KEYS: `test:${randomBytes(32).toString("base64")}`,
@@ -38,8 +44,8 @@ export async function createPair({ env = {}, clock, liveNodes = () => 2 }: PairO
     ...env,
   };
   const node = (nodeId: string, isLeader: boolean): Cluster => ({ isOn: true, nodeId, liveNodes, isLeader: () => isLeader });
-  const time = clock === undefined ? {} : { clock };
-  const world = await createWorld({ env: own, cluster: node("one", true), ...time });
+  const both = { ...(clock !== undefined && { clock }), ...(aroundVerbs !== undefined && { aroundVerbs }) };
+  const world = await createWorld({ env: own, cluster: node("one", true), log, ...both });
   const folder = await mkdtemp(join(tmpdir(), "provost-other-"));
   const reading = readConfig({
     ...world.sandbox.env(),
@@ -48,17 +54,17 @@ export async function createPair({ env = {}, clock, liveNodes = () => 2 }: PairO
     DATABASE_URL: world.databaseUrl,
     DATA_DIR: join(folder, "data"),
     PORT: "0",
-    LOG_LEVEL: "silent",
+    LOG_LEVEL: "warn",
     ...own,
   });
   if (!reading.ok) throw new Error(reading.lines.join("\n"));
   const other = await createApp({
     ...reading,
-    ...time,
+    ...both,
     cluster: node("two", false),
     acceptsOtherDatabase: true,
     isScheduled: false,
-    logTo: { write: () => undefined },
+    logTo: { write: log },
   });
   onTestFinished(async () => {
     await other.stop();

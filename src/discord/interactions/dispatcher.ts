@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 import type { Actor, Call } from "../../kernel/call.ts";
 import { callerOf, type Denial, isDenial, type NoteDenied, requiredBy } from "../../kernel/denied.ts";
 import { ProblemError } from "../../kernel/errors.ts";
+import { pause } from "../../kernel/pause.ts";
 import type {
   Choice,
   Command,
@@ -30,6 +31,8 @@ export interface InteractionHandlers {
   translator?: (language: string) => Translate;
   /** The person behind an interaction, with their access. */
   actorOf(userId: string): Promise<Actor> | Actor;
+  /** Whether an interaction is this process's to answer, where another one may be told of it, too. */
+  claim?: ((interactionId: string) => Promise<boolean>) | undefined;
   /** Called for every command that was refused for lack of rights. */
   noteDenied?: NoteDenied;
   /** What a refusal was about, if the handler knows it; other refusals are noted under the name of the command. */
@@ -54,11 +57,24 @@ function mayBeFirstOwner(error: unknown, { memberPermissions }: Repliable): bool
   return error instanceof ProblemError && error.code === "acting_user_not_staff" && memberPermissions.has("Administrator");
 }
 
+/** How long a claim may take of the three seconds that there are for the first answer. */
+const claimMs = 1000;
+
 type Work = (call: Call) => Promise<Reply> | Reply;
 
 /** Handles interactions: acknowledges at once, finds the person and the handler, runs it, and answers; each failure has one wording. */
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
-  const { commands, controls = [], served, actorOf, noteDenied, denialOf = () => undefined, translator = () => english, logger } = options;
+  const {
+    commands,
+    controls = [],
+    served,
+    actorOf,
+    noteDenied,
+    denialOf = () => undefined,
+    translator = () => english,
+    claim,
+    logger,
+  } = options;
   const { failureOf, deliver, send, showForm } = createAnswers({ translator, logger });
   const byName = new Map(commands.map((command) => [`${String(command.payload.type ?? 1)}:${command.payload.name}`, command]));
   const controlOf = new Map(controls.map((control) => [control.name, control]));
@@ -148,7 +164,19 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     await interaction.respond(choices);
   };
 
+  /** A storage that does not answer keeps nobody from hearing so in time: Discord, too, takes one first answer alone. */
+  const isOurs = async ({ id }: Interaction): Promise<boolean> => {
+    if (claim === undefined) return true;
+    const waited = new AbortController();
+    const late = pause(claimMs, waited.signal).then(() => true);
+    return await Promise.race([claim(id), late])
+      .catch(() => true)
+      .finally(() => waited.abort());
+  };
+
   const answer = async (interaction: Interaction): Promise<void> => {
+    // Choices change nothing.
+    if (!interaction.isAutocomplete() && !(await isOurs(interaction))) return;
     if (interaction.inGuild()) {
       if (interaction.isChatInputCommand() || interaction.isContextMenuCommand()) return slash(interaction);
       if (interaction.isMessageComponent() || interaction.isModalSubmit()) return press(interaction);
