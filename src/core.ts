@@ -2,6 +2,7 @@ import type { Logger } from "pino";
 import { type AuthFailures, createAuthFailures } from "./cluster/auth-failures.ts";
 import { type Claims, createClaims } from "./cluster/claims.ts";
 import { type Cluster, singleProcess } from "./cluster/cluster.ts";
+import { createLeader, type SharedLeader } from "./cluster/leader.ts";
 import type { Config, Operator } from "./config/config.ts";
 import type { S3Keys, Secrets } from "./config/secrets.ts";
 import { type Database, type DatabaseOptions, openDatabase } from "./database/database.ts";
@@ -28,6 +29,8 @@ export interface Core {
   claims: Claims | undefined;
   /** The limit of failed attempts to identify, where other processes count them, too. */
   authFailures: AuthFailures | undefined;
+  /** What the process that is connected to Discord answers for all. */
+  leader: SharedLeader;
   /** Tells this installation from every other one. */
   instanceId: string;
   cursors: Cursors;
@@ -127,6 +130,7 @@ export async function openCore({
     cluster,
     claims: cluster.isOn ? createClaims(shared) : undefined,
     authFailures,
+    leader: createLeader({ ...shared, cluster }),
     instanceId,
     cursors: createCursors(keyFor("cursors")),
     keyring: createKeyring(secrets.encryptionKeys),

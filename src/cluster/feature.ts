@@ -1,13 +1,19 @@
 import { feature } from "../compose.ts";
 import type { Core } from "../core.ts";
 
-/** What keeps the rows in order by which several processes agree. */
+/** What keeps the rows in order by which several processes agree; nothing where there is only this one. */
 export const shared = feature({
   create: (_core: Core) => ({}),
-  jobs: ({ claims, authFailures }) => ({
-    ...(claims !== undefined && { claims: claims.sweep }),
-    ...(authFailures !== undefined && { authFailures: authFailures.sweep }),
-  }),
-  load: async ({ authFailures }) => authFailures?.start(),
-  close: ({ authFailures }) => authFailures?.stop(),
+  jobs: ({ claims, authFailures, leader }) =>
+    claims === undefined || authFailures === undefined
+      ? {}
+      : { claims: claims.sweep, authFailures: authFailures.sweep, leaderRequests: leader.sweep },
+  async load({ cluster, authFailures, leader }) {
+    authFailures?.start();
+    if (cluster.isOn) leader.start();
+  },
+  async close({ authFailures, leader }) {
+    await authFailures?.stop();
+    await leader.stop();
+  },
 });

@@ -1,3 +1,4 @@
+import type { Leader } from "../../cluster/leader.ts";
 import type { Deps } from "../deps.ts";
 import type { Presences } from "../../discord/guild/presence.ts";
 import type { GuildState } from "../../discord/guild-state.ts";
@@ -17,12 +18,14 @@ export interface PreviewDeps extends Deps<"database" | "clock" | "access"> {
   rules: Rules;
   most: number;
   guildState: Pick<GuildState, "guilds"> & { presences: Pick<Presences, "membersOf" | "joinedAt"> };
+  /** Answers who is in which guild, which is in the memory of one process. */
+  leader: Leader;
 }
 
 const atOnce = 450;
 
 /** Counts what would follow for the members guilds have now. Nothing is written. */
-export function createPreviews({ database, clock, access, sources, ownList, rules, most, guildState }: PreviewDeps) {
+export function createPreviews({ database, clock, access, sources, ownList, rules, most, guildState, leader }: PreviewDeps) {
   /** What all lists say about some people. */
   async function listingsOf(userIds: readonly string[]): Promise<Map<string, Listing[]>> {
     const all = new Map<string, Listing[]>();
@@ -81,9 +84,17 @@ export function createPreviews({ database, clock, access, sources, ownList, rule
     waiting: Math.max(0, people.apply.size - most),
   });
 
-  return {
-    /** What a guild would do if these were its rules: who is acted on and was not before, and what is taken back. */
-    async ofRules(guildId: string, own: readonly StanceRule[]): Promise<GuildPreview> {
+  /** Which of some people are in each guild. */
+  const presentAmong = leader.answering("lists.present", (userIds: readonly string[]) =>
+    guildState
+      .guilds()
+      .filter(({ present }) => present)
+      .map(({ id }) => ({ guildId: id, here: userIds.filter((userId) => guildState.presences.joinedAt(id, userId) !== undefined) })),
+  );
+
+  const ofRules = leader.answering(
+    "lists.preview",
+    async ({ guildId, own }: { guildId: string; own: readonly StanceRule[] }): Promise<GuildPreview> => {
       const standing = await standingIn(guildId);
       const here = [...guildState.presences.membersOf(guildId)].filter((userId) => sources.some(({ mayList }) => mayList(userId)));
       const away = [...standing.values()]
@@ -107,14 +118,18 @@ export function createPreviews({ database, clock, access, sources, ownList, rule
       for (const [key, { userId, isOurs }] of standing) if (isOurs && !wanted.has(key)) people.takeBack.add(userId);
       return counted(guildId, people);
     },
+  );
+
+  return {
+    /** What a guild would do if these were its rules: who is acted on and was not before, and what is taken back. */
+    ofRules: (guildId: string, own: readonly StanceRule[]): Promise<GuildPreview> => ofRules({ guildId, own }),
 
     /** What each guild would do if there were these records about people; guilds without any of them among their members are left out. */
     async ofRecords(records: readonly BlacklistRecord[]): Promise<GuildPreview[]> {
       const about = records.filter(({ kind, startsAt }) => kind === "user" && startsAt <= clock.now());
       const listed = await ownList.listedBy(database.read, about);
       const previews: GuildPreview[] = [];
-      for (const { id: guildId } of guildState.guilds().filter(({ present }) => present)) {
-        const here = [...listed.keys()].filter((userId) => guildState.presences.joinedAt(guildId, userId) !== undefined);
+      for (const { guildId, here } of listed.size === 0 ? [] : await presentAmong([...listed.keys()])) {
         if (here.length === 0) continue;
         const people = { notify: new Set<string>(), propose: new Set<string>(), apply: new Set<string>(), takeBack: new Set<string>() };
         for (let from = 0; from < here.length; from += atOnce) {

@@ -2,7 +2,6 @@ import type { Deps } from "../../deps.ts";
 import { createHmac } from "node:crypto";
 import { requirePermission, requireWrite, type Call } from "../../../kernel/call.ts";
 import { fieldError, ProblemError } from "../../../kernel/errors.ts";
-import { isoOrNull } from "../../../kernel/fields.ts";
 import type { Follow } from "./follow.ts";
 import type { Differing, People } from "./people.ts";
 import { isBelow, rankOfPerson, stepView, syncPolicy } from "./sync.policy.ts";
@@ -10,6 +9,8 @@ import { SyncRosterInput, type SyncPlanView, type SyncStatusView } from "./sync.
 
 export interface PlanDeps extends Deps<"database" | "audit" | "access" | "clock"> {
   isFollowing: boolean;
+  /** How following stands at the process that follows. */
+  followState: (input: null) => Promise<Pick<SyncStatusView, "pending" | "held_back" | "tripped_at" | "last_round_at">>;
   /** Of the hashes of plans. */
   fingerprintKey: Buffer;
 }
@@ -17,7 +18,11 @@ export interface PlanDeps extends Deps<"database" | "audit" | "access" | "clock"
 const shownPeople = 200;
 
 /** Everything in which the roster and the guilds differ, as one plan that a person looks at and applies. */
-export function createSyncPlan({ database, audit, access, isFollowing, clock, fingerprintKey }: PlanDeps, people: People, follow: Follow) {
+export function createSyncPlan(
+  { database, audit, access, isFollowing, followState, clock, fingerprintKey }: PlanDeps,
+  people: People,
+  follow: Follow,
+) {
   async function draw(call: Call): Promise<{ differing: Differing[]; within: string[]; view: SyncPlanView }> {
     const everybody = await people.differing(await people.everyone(), clock.now());
     const differing = everybody.filter(({ steps }) => steps.length > 0);
@@ -86,14 +91,10 @@ export function createSyncPlan({ database, audit, access, isFollowing, clock, fi
     /** How it stands with following. */
     async status(call: Call): Promise<SyncStatusView> {
       requirePermission(call, syncPolicy.member);
-      const { heldBack, trippedAt, lastRoundAt, isAnybody, pending } = follow.state();
       const { limit, changed } = await follow.allowance();
       return {
         following: isFollowing,
-        pending: isAnybody && isFollowing ? (await people.everyone()).length : pending,
-        held_back: heldBack,
-        tripped_at: isoOrNull(trippedAt),
-        last_round_at: isoOrNull(lastRoundAt),
+        ...(await followState(null)),
         stale: !people.isKnown(),
         changed_in_10_minutes: changed.size,
         limit,

@@ -1,9 +1,11 @@
 import { Prisma } from "../../../generated/sqlite/client.ts";
+import type { Leader } from "../../../cluster/leader.ts";
 import type { Deps } from "../../deps.ts";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Discord } from "../../../discord/client.ts";
 import { requirePermission, type Call } from "../../../kernel/call.ts";
+import { isoOrNull } from "../../../kernel/fields.ts";
 import type { PermissionsService } from "../../permissions/permissions.service.ts";
 import type { RosterService } from "../roster.service.ts";
 import { liveStatuses } from "../states.ts";
@@ -24,6 +26,8 @@ export interface RosterSyncDeps extends Deps<"database" | "audit" | "events" | "
   /** Of the hashes of plans. */
   fingerprintKey: Buffer;
   logger: Logger;
+  /** Answers how following stands: it follows at one process. */
+  leader: Leader;
 }
 
 /** People of one statement. */
@@ -33,6 +37,15 @@ const readAtOnce = 500;
 export function createRosterSync(deps: RosterSyncDeps) {
   const people = createPeople(deps);
   const follow = createFollow(deps, people);
+  const followState = deps.leader.answering("roster.following", async () => {
+    const { heldBack, trippedAt, lastRoundAt, isAnybody, pending } = follow.state();
+    return {
+      pending: isAnybody && deps.isFollowing ? (await people.everyone()).length : pending,
+      held_back: heldBack,
+      tripped_at: isoOrNull(trippedAt),
+      last_round_at: isoOrNull(lastRoundAt),
+    };
+  });
   const { database, access, logger } = deps;
   let tracked = "";
 
@@ -69,7 +82,7 @@ export function createRosterSync(deps: RosterSyncDeps) {
     /** Whether what is known of the guilds is current and complete. */
     isKnown: people.isKnown,
     ...createSyncMember(deps, people, createToDiscord(deps, people)),
-    ...createSyncPlan(deps, people, follow),
+    ...createSyncPlan({ ...deps, followState }, people, follow),
 
     start(): void {
       trackEntries().catch((error: unknown) => {
