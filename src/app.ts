@@ -188,6 +188,7 @@ export async function createApp(options: AppOptions) {
     info: { ...described.info, ...documentContact(config.operator) },
     operator: config.operator,
     limiters: services.limiters,
+    claims: services.claims,
     routes,
     switchedOff,
     pages: [...homePages(services), ...docsPages(services), ...features.pages(services)],

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Database, Tx } from "../database/database.ts";
+import { Prisma } from "../generated/sqlite/client.ts";
 import { systemCall, type Call } from "../kernel/call.ts";
 import { addSeconds, type Clock } from "../kernel/clock.ts";
 import { ProblemError } from "../kernel/errors.ts";
@@ -43,8 +44,8 @@ export function createLeader({ database, cluster, clock, logger }: LeaderDeps): 
 
   async function look(): Promise<void> {
     if (!cluster.isLeader()) return;
-    const where = { answer: { equals: null as never }, expiresAt: { gt: clock.now() } };
-    for (const { id, kind, input } of await database.read.leaderRequest.findMany({ where })) {
+    const asked = Prisma.sql`WHERE t.answer IS NULL AND t.expires_at > ${clock.now()}`;
+    for (const { id, kind, input } of await database.read.$select("LeaderRequest", asked)) {
       const answer = answers.get(kind);
       if (answer === undefined || taken.has(id)) continue;
       taken.add(id);

@@ -37,7 +37,7 @@ export interface Database {
   write<T>(call: Call, work: (tx: Tx) => Promise<T>): Promise<T>;
   /**
    * The kept answer of this call's idempotency key, for verbs that do something outside before they write.
-   * @throws ProblemError idempotency_key_reused
+   * @throws ProblemError idempotency_key_reused, idempotency_in_progress when another process is at it
    */
   findReplay(call: Call): Promise<Replay | undefined>;
   /** Delete kept answers past their time; answers how many. A job calls it. */
@@ -102,7 +102,12 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
 
   async function findReplay(call: Call): Promise<Replay | undefined> {
     if (call.idempotency === null || claims.isTaken(call)) return undefined;
-    const replay = await findStored(read, call.idempotency, clock.now());
+    const stored = findStored.bind(undefined, read, call.idempotency);
+    let replay = await stored(clock.now());
+    if (replay === undefined && call.idempotency.alone !== undefined) {
+      await call.idempotency.alone();
+      replay = await stored(clock.now());
+    }
     if (replay !== undefined) call.replayed = true;
     return replay;
   }

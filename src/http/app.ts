@@ -2,6 +2,7 @@ import { compress } from "hono/compress";
 import { Hono, type ErrorHandler, type Handler, type MiddlewareHandler, type NotFoundHandler } from "hono";
 import type { Logger } from "pino";
 import type { Operator } from "../config/config.ts";
+import type { Claims } from "../cluster/claims.ts";
 import type { Clock } from "../kernel/clock.ts";
 import type { NoteDenied } from "../kernel/denied.ts";
 import { ProblemError } from "../kernel/errors.ts";
@@ -40,6 +41,8 @@ export interface HttpAppOptions {
   noteDenied?: NoteDenied;
   /** Shared with the other transports. */
   limiters: RateLimiters;
+  /** Where other processes answer for the same database. */
+  claims?: Claims | undefined;
   logger: Logger;
   /** Where request lines go; without it none are written. They hold no secret. */
   accessLog?: LogDestination;
@@ -157,7 +160,7 @@ function createDeps(options: HttpAppOptions): HttpDeps {
   return {
     ...options,
     gate: createSemaphore({ ...(options.gate ?? defaultGate), refusal: "overloaded" }),
-    idempotency: createIdempotencyKeys(options.fingerprintKey),
+    idempotency: createIdempotencyKeys(options.fingerprintKey, options.claims),
     isShuttingDown: (c) => bindingsOf(c).serving?.isClosing === true || options.isShuttingDown(),
   };
 }

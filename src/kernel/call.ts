@@ -53,6 +53,8 @@ export interface IdempotencyClaim {
   scope: string;
   fingerprint: string;
   status: number;
+  /** Make sure that no other process is at the same, before anything is done outside the transaction. @throws ProblemError idempotency_in_progress */
+  alone?: () => Promise<void>;
 }
 
 /** Everything a service method knows about who asks. A slash command has an actor and no client. */

@@ -8,6 +8,7 @@ import { type ChecksDeps, createChecks } from "./checks.ts";
 import { healthRoutes } from "./health.routes.ts";
 import { CheckStatus, type HealthView } from "./health.schema.ts";
 import { createHealthService } from "./health.service.ts";
+import { withLeaderChecks } from "./leader-checks.ts";
 import { createStallWatch } from "./stall-watch.ts";
 
 interface HealthNeeds extends Core, ChecksDeps {
@@ -28,7 +29,7 @@ export const health = feature({
       health: createHealthService({
         clock,
         service: { name: "provost", version, instanceId },
-        checks: createChecks(config.database.url, deps),
+        checks: withLeaderChecks(createChecks(config.database.url, deps), deps),
         capabilities: () => ({
           callsigns: {
             next: isOn("callsigns.next"),

@@ -9,6 +9,10 @@ export const healthSentences: Sentences = {
   "Review cards could not be brought up to date.": "Die Karten der Anträge ließen sich nicht auf den neuesten Stand bringen.",
   "The gateway link is {state}.": "Die Verbindung zu Discord steht nicht ({state}).",
   "The guild state has not been read yet.": "Die Server wurden noch nicht gelesen.",
+  "The process that is connected to Discord has not answered this one yet.":
+    "Der Prozess, der mit Discord verbunden ist, hat diesem noch nicht geantwortet.",
+  "No process says that it is connected to Discord, for {seconds} seconds.":
+    "Seit {seconds} Sekunden sagt kein Prozess, dass er mit Discord verbunden ist.",
   "The last known guild state answers.": "Es gilt der letzte bekannte Stand der Server.",
   "The bot is not in {ids} of GUILD_IDS. Invite it there, or take them out of GUILD_IDS and restart.":
     "Der Bot ist nicht auf {ids} aus GUILD_IDS. Lade ihn dort ein, oder nimm sie aus GUILD_IDS heraus und starte neu.",

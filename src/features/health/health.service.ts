@@ -89,13 +89,13 @@ function overall(storage: CheckView, all: readonly CheckView[]): HealthView["sta
 function shared(check: HealthCheck, patience: number): () => Promise<CheckView> {
   let running: Promise<CheckView> | undefined;
   return () =>
-    (running ??= runCheck(check, patience).finally(() => {
+    (running ??= makeCheck(check, patience).finally(() => {
       running = undefined;
     }));
 }
 
 /** A check that breaks or takes too long has failed. */
-async function runCheck(check: HealthCheck, patience: number): Promise<CheckView> {
+export async function makeCheck(check: HealthCheck, patience: number): Promise<CheckView> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<CheckView>((resolve) => {
     timer = setTimeout(() => resolve({ status: "fail", reason: "The check took too long." }), patience);

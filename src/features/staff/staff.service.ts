@@ -1,3 +1,4 @@
+import type { Cluster } from "../../cluster/cluster.ts";
 import type { Deps } from "../deps.ts";
 import type { Logger } from "../../database/database.ts";
 import type { GuildState } from "../../discord/guild-state.ts";
@@ -31,6 +32,7 @@ export interface StaffDeps extends Deps<"database" | "events" | "guildState" | "
   keys: Pick<KeysService, "madeBy">;
   roster: Pick<RosterService, "leaveInTx">;
   clock?: Clock;
+  cluster?: Pick<Cluster, "isLeader">;
   logger?: Logger;
 }
 

@@ -19,9 +19,6 @@ export interface RefreshService {
   refresh(call: Call, userId: string, input: RefreshInput): Promise<RefreshView>;
 }
 
-/** Three calls of Discord, each ten seconds at most, and what is written between them. */
-const mostSeconds = 90;
-
 export function createRefreshService(deps: RefreshDeps): RefreshService {
   const { database, clock, cooldownSeconds, claims } = deps;
   const running = new Map<string, Promise<RefreshView>>();
@@ -52,7 +49,7 @@ export function createRefreshService(deps: RefreshDeps): RefreshService {
 
   /** A refresh token works once, whichever process spends it. */
   function alone(userId: string, work: () => Promise<RefreshView>): Promise<RefreshView> {
-    return claims === undefined ? work() : claims.once(`refresh ${userId}`, mostSeconds, work);
+    return claims === undefined ? work() : claims.once(`refresh ${userId}`, work);
   }
 
   return {

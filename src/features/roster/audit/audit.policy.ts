@@ -100,7 +100,7 @@ export interface VisibleCounts {
   isNew: number;
 }
 
-/** @param running the run of this process; another one that seems to run was interrupted */
+/** @param running the run that is under way; another one that seems to run was interrupted */
 export function presentAudit(row: RosterAudit, { found, isNew }: VisibleCounts, running: string | null): RosterAuditSummary {
   const { run, skipped } = checksOf(row);
   const wasInterrupted = row.status === "running" && row.id !== running;

@@ -1,3 +1,4 @@
+import type { Claims } from "../../../cluster/claims.ts";
 import type { Deps } from "../../deps.ts";
 import type { Logger } from "pino";
 import { requireWrite, type Call } from "../../../kernel/call.ts";
@@ -29,6 +30,7 @@ export interface RosterAuditsDeps extends Deps<"database" | "events" | "access" 
   callsigns: CallsignsService;
   staff: Pick<StaffService, "suspendInTx">;
   rosterSync: Pick<RosterSync, "isKnown" | "member">;
+  claims: Claims | undefined;
   /** The hour (UTC) of the nightly audit; null: none. */
   hour: number | null;
   inactiveDays: number;

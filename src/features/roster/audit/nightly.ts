@@ -28,7 +28,7 @@ export function createNightly({ database, runs, hour, clock, logger }: NightlyDe
   /** Once per day (UTC), as the kept runs say, and never for an empty roster. */
   async function isDue(): Promise<boolean> {
     const now = clock.now();
-    if (hour === null || now.getUTCHours() !== hour || runs.current() !== null) return false;
+    if (hour === null || now.getUTCHours() !== hour || (await runs.running()) !== null) return false;
     const where = { trigger: "nightly", startedAt: { gte: midnightBefore(now) } };
     const tonight = await read.rosterAudit.findMany({ where, select: { status: true } });
     if (tonight.length >= maxAttempts || tonight.some(({ status }) => status !== "failed")) return false;

@@ -30,7 +30,7 @@ import {
 
 export interface ReportsDeps extends Deps<"database" | "reach" | "cursors" | "clock"> {
   access: Pick<AccessDirectory, "of">;
-  runs: Pick<AuditRuns, "current">;
+  runs: Pick<AuditRuns, "running">;
 }
 
 const keysAtOnce = 500;
@@ -99,7 +99,7 @@ export function createAuditReports({ database, access, reach, runs, cursors, clo
     const keys = (await keysOf(where)).map(({ key }) => key);
     const isAcknowledged = await acknowledged.filter("true");
     const former = row.comparedTo === null ? null : await read.rosterAudit.findUnique({ where: { id: row.comparedTo } });
-    const summary = presentAudit(row, counts, runs.current());
+    const summary = presentAudit(row, counts, await runs.running());
     return {
       ...summary,
       stale: summary.skipped.length > 0,
@@ -160,9 +160,10 @@ export function createAuditReports({ database, access, reach, runs, cursors, clo
       requirePermission(call, auditPermissions.audit);
       const { limit, cursor, count, ...filters } = ListRosterAuditsQuery.parse(query);
       const position = cursor === undefined ? undefined : cursors.decode("roster.audits", filters, cursor);
+      const running = await runs.running();
       const asked: Prisma.RosterAuditWhereInput = {
         ...(filters.trigger !== undefined && { trigger: filters.trigger }),
-        ...(filters.status !== undefined && statusIs(filters.status, runs.current())),
+        ...(filters.status !== undefined && statusIs(filters.status, running)),
       };
       const rows = await read.rosterAudit.findMany({
         where: { AND: [asked, position === undefined ? {} : startedBefore(position)] },
@@ -175,7 +176,7 @@ export function createAuditReports({ database, access, reach, runs, cursors, clo
       const page = toPage(
         rows,
         limit,
-        (row) => presentAudit(row, counts.get(row.id) ?? nothing, runs.current()),
+        (row) => presentAudit(row, counts.get(row.id) ?? nothing, running),
         (last) => cursors.encode("roster.audits", filters, [last.startedAt.toISOString(), last.id]),
       );
       return await withTotal(page, { count }, () => read.rosterAudit.count({ where: asked }));
@@ -228,7 +229,7 @@ function wanted({ code, severity, user_id: userId, is_new: isNew }: ListRosterFi
   };
 }
 
-/** A run that seems to run and is not this process's own was interrupted. */
+/** A run that seems to run and is not the one under way was interrupted. */
 function statusIs(status: RosterAuditSummary["status"], running: string | null): Prisma.RosterAuditWhereInput {
   const own = running ?? "";
   if (status === "running") return { status, id: own };

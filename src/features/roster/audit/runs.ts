@@ -1,3 +1,4 @@
+import type { Claims } from "../../../cluster/claims.ts";
 import type { Deps } from "../../deps.ts";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Logger } from "pino";
@@ -20,6 +21,8 @@ export interface RunsDeps extends Deps<"database" | "audit" | "events" | "clock"
   /** Whether every guild has been read to its end, and nothing was missed since. */
   isGuildStateReliable(): boolean;
   logger: Logger;
+  /** Where other processes run audits, too. */
+  claims: Claims | undefined;
 }
 
 /** What is looked for, and of whom. */
@@ -46,8 +49,10 @@ export interface FinishedRun {
 
 export type AuditRuns = ReturnType<typeof createAuditRuns>;
 
+const claimed = "roster audit";
+
 /** Runs of the audit, one at a time. */
-export function createAuditRuns({ database, audit, events, scan, isGuildStateReliable, clock, logger }: RunsDeps) {
+export function createAuditRuns({ database, audit, events, scan, isGuildStateReliable, clock, logger, claims }: RunsDeps) {
   let current: { id: string } | null = null;
 
   function checksFor(codes: readonly AuditCode[]): StoredChecks {
@@ -164,21 +169,30 @@ export function createAuditRuns({ database, audit, events, scan, isGuildStateRel
 
   /** @throws ProblemError sync_in_progress */
   async function alone<T>(id: string, work: () => Promise<T>): Promise<T> {
-    if (current !== null) {
-      throw new ProblemError("sync_in_progress", { detail: "An audit of the roster runs already.", retryAfter: 5 });
-    }
+    const inProgress = () => new ProblemError("sync_in_progress", { detail: "An audit of the roster runs already.", retryAfter: 5 });
+    if (current !== null) throw inProgress();
     const mine = { id };
     current = mine;
+    let release: (() => Promise<void>) | undefined;
     try {
+      release = await claims?.hold(claimed);
+      if (claims !== undefined && release === undefined) throw inProgress();
       return await work();
     } finally {
+      await release?.();
       current = null;
     }
   }
 
+  /** The run that is under way, here or at another process; what else seems to run was interrupted. */
+  async function running(): Promise<string | null> {
+    if (current !== null || !(await claims?.isHeld(claimed))) return current?.id ?? null;
+    const newest = { where: { status: "running" }, orderBy: { startedAt: "desc" }, select: { id: true } } as const;
+    return (await database.read.rosterAudit.findFirst(newest))?.id ?? null;
+  }
+
   return {
-    /** The run of this process. */
-    current: (): string | null => current?.id ?? null,
+    running,
 
     /** Look without keeping anything. @throws ProblemError sync_in_progress */
     look: (wanted: WantedRun): Promise<FinishedRun> => alone("", () => look(wanted, clock.now())),
@@ -209,9 +223,10 @@ export function createAuditRuns({ database, audit, events, scan, isGuildStateRel
 
     /** End runs that another start of the service began and did not end. @returns how many */
     async endAbandoned(call: Call): Promise<number> {
-      const where = { status: "running", ...(current !== null && { id: { not: current.id } }) };
+      const id = await running();
+      const where = { status: "running", ...(id !== null && { id: { not: id } }) };
       const rows = await database.read.rosterAudit.findMany({ where, select: { id: true }, take: 100 });
-      for (const { id } of rows) await fail(call, id);
+      for (const row of rows) await fail(call, row.id);
       return rows.length;
     },
   };

@@ -1,3 +1,4 @@
+import { type Cluster, singleProcess } from "../../../cluster/cluster.ts";
 import type { Deps } from "../../deps.ts";
 import type { Logger, Tx } from "../../../database/database.ts";
 import { systemCall } from "../../../kernel/call.ts";
@@ -8,6 +9,7 @@ import type { AccessDirectory } from "../../permissions/access/access.ts";
 export interface RoleWatchDeps extends Deps<"database" | "events" | "guildState"> {
   audit: AuditService;
   access: Pick<AccessDirectory, "roles" | "readRole">;
+  cluster?: Pick<Cluster, "isLeader">;
   logger?: Logger;
 }
 
@@ -29,7 +31,7 @@ const refOf = ({ guildId, roleId }: { guildId: string; roleId: string }): string
  * Notices when Discord has no longer a role that stands for a staff role: its holders lose their access although nobody here took
  * it. It is told once, in the audit and as an event.
  */
-export function createRoleWatch({ database, audit, events, guildState, access, logger }: RoleWatchDeps) {
+export function createRoleWatch({ database, audit, events, guildState, access, cluster = singleProcess, logger }: RoleWatchDeps) {
   /** The holders of each mapped Discord role (`guildId:roleId`) that is there, as of the last look. */
   let holders = new Map<string, Set<string>>();
   const told = new Set<string>();
@@ -91,6 +93,8 @@ export function createRoleWatch({ database, audit, events, guildState, access, l
     if (guildState.freshness().stale) return;
     for (const one of vanishedNow()) {
       told.add(refOf(one));
+      // Told once, by the process that hears of it first.
+      if (!cluster.isLeader()) continue;
       database
         .write(systemCall("job", uuid7()), (tx) => emitVanished(tx, one))
         .catch((error: unknown) => {
