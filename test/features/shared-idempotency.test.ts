@@ -1,4 +1,5 @@
 // @module-tag postgres
+// @module-tag slow
 import { randomUUID } from "node:crypto";
 import { expect, test } from "vitest";
 import { createPair, isPostgres, raced } from "./shared-ground.ts";

@@ -1,4 +1,5 @@
 // @module-tag postgres
+// @module-tag slow
 import { expect, test } from "vitest";
 import { staffAtConsole } from "../contract/world.ts";
 import { freshId } from "../contract/document.ts";

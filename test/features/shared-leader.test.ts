@@ -1,4 +1,5 @@
 // @module-tag postgres
+// @module-tag slow
 import { expect, test } from "vitest";
 import { StanceRule } from "../../src/features/lists/lists.schema.ts";
 import { systemCall } from "../../src/kernel/call.ts";

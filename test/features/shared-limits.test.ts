@@ -1,4 +1,5 @@
 // @module-tag postgres
+// @module-tag slow
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { createPair, isPostgres } from "./shared-ground.ts";
