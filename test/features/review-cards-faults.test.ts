@@ -55,24 +55,48 @@ describe.concurrent("cards while Discord fails", () => {
     expect([again.hits, cardsIn(reviews, decided).map(({ components }) => components)]).toEqual([1, [[]]]);
   });
 
-  test("a card that was posted and could not be written down is found again, not posted twice", async (context) => {
-    const { world, author, reviews, cardsIn, decide, shows } = await createGround(context);
+  /** From now on the service cannot write down what it does by itself, once there is a message more. @returns how often it could not */
+  function failAfterPost({ world, messagesIn, reviews }: Awaited<ReturnType<typeof createGround>>, times: number) {
     const { database } = world.app;
     const { write } = database;
+    const before = messagesIn(reviews).length;
     let failures = 0;
-    const reference = await filePunishment(world, author);
-    await shows(reviews, reference, "pending");
     const failing: typeof write = (call, ...rest) => {
-      if (call.via !== "job" || failures > 0) return write(call, ...rest);
+      if (call.via !== "job" || failures === times || messagesIn(reviews).length === before) return write(call, ...rest);
       failures += 1;
       return Promise.reject(new Error("the disk is full"));
     };
     Object.assign(database, { write: failing });
+    return () => failures;
+  }
+
+  test("a card that was posted and not written down before the service ended is brought up to date by the next start", async (context) => {
+    const ground = await createGround(context);
+    const { world, author, reviews, cardsIn, decide, shows, until, boardIn } = ground;
+    await until(() => boardIn(reviews) !== undefined);
+    const failures = failAfterPost(ground, Infinity);
+    const reference = await filePunishment(world, author);
+    await until(() => failures() > 0);
+    await world.app.cards.stop();
+    await decide(reference, { decision: "claim" });
+    expect(JSON.stringify(cardsIn(reviews, reference))).toContain("pending");
+    await world.restart();
+    await shows(reviews, reference, "in review");
+    expect(cardsIn(reviews, reference)).toHaveLength(1);
+  });
+
+  test("a card that was posted and could not be written down is found again, not posted twice", async (context) => {
+    const ground = await createGround(context);
+    const { world, author, reviews, cardsIn, decide, shows } = ground;
+    const { database } = world.app;
+    const reference = await filePunishment(world, author);
+    await shows(reviews, reference, "pending");
+    const failures = failAfterPost(ground, 1);
     const second = await filePunishment(world, author);
     await shows(reviews, second, "pending");
     await decide(second, { decision: "claim" });
     await shows(reviews, second, "in review");
-    expect([failures, cardsIn(reviews, second).length]).toEqual([1, 1]);
+    expect([failures(), cardsIn(reviews, second).length]).toEqual([1, 1]);
     expect(await database.read.reviewCard.count({ where: { requestId: { not: { startsWith: "board:" } } } })).toBe(2);
   });
 

@@ -55,8 +55,6 @@ export function createKeeping({ database, logger, fingerprintKey }: KeepingDeps)
   const warned = new Set<string>();
   /** By what the message is kept under; only of what should stand there. */
   const refusals = new Map<string, MessageRefusal>();
-  /** What may stand there already, unheard: its answer was lost, or it could not be written down. */
-  const unsure = new Set<string>();
 
   /** A channel that does not take messages, or pins none, is no reason to stop; the operator reads of it once. */
   function warn({ channelId }: Place, detail: string, text = noMessages): undefined {
@@ -78,21 +76,26 @@ export function createKeeping({ database, logger, fingerprintKey }: KeepingDeps)
     return undefined;
   }
 
+  async function drop(key: string): Promise<void> {
+    await database.write(systemCall("job", uuid7()), async ({ db }) => {
+      await db.reviewCard.deleteMany({ where: { requestId: key } });
+    });
+  }
+
   async function post(
     messages: CardMessages,
     { key, message, occasion = "", isPinned = false }: Wanted,
-    { place, last, shown }: { place: Place; last: string; shown: string },
+    { place, last, shown, isUnsure }: { place: Place; last: string | null; shown: string; isUnsure: boolean },
   ): Promise<KeptEnd> {
-    const nonce = hash("sha256", `${key} ${place.channelId} ${last}${occasion}`).slice(0, 24);
-    const isUnsure = unsure.has(key);
-    unsure.add(key);
+    const nonce = hash("sha256", `${key} ${place.channelId} ${last ?? ""}${occasion}`).slice(0, 24);
+    // Whoever goes on after a crash is to know that it may stand there.
+    if (!isUnsure) await keep(key, place, { messageId: last, shown: null });
     const posted = await messages.post(place.channelId, message, nonce);
     // What was posted before is found again by its nonce, and shows what was so then.
     const end = isUnsure && posted.outcome === "done" ? await messages.edit(place.channelId, posted.messageId, message) : posted;
     if (end.outcome === "later") return end.afterMs;
     if (end.outcome !== "done") return refused(key, place, end.outcome === "refused" ? end.detail : "It is gone.");
     await keep(key, place, { messageId: end.messageId, shown });
-    unsure.delete(key);
     for (const known of warned) if (known.startsWith(place.channelId)) warned.delete(known);
     const pinned = isPinned ? await messages.pin(place.channelId, end.messageId) : undefined;
     if (pinned === undefined || pinned.outcome === "done") return undefined;
@@ -109,9 +112,7 @@ export function createKeeping({ database, logger, fingerprintKey }: KeepingDeps)
     /** Know of a message no more: it stays as it is. */
     async forget(key: string): Promise<void> {
       refusals.delete(key);
-      await database.write(systemCall("job", uuid7()), async ({ db }) => {
-        await db.reviewCard.deleteMany({ where: { requestId: key } });
-      });
+      await drop(key);
     },
 
     /** Bring one message into its place and its shape. */
@@ -121,9 +122,11 @@ export function createKeeping({ database, logger, fingerprintKey }: KeepingDeps)
       const card = await database.read.reviewCard.findUnique({ where: { requestId: key } });
       // What a message shows can be redacted later: a plain hash would tell it to anybody who guesses the few words that are missing.
       const shown = keyedHash(fingerprintKey, JSON.stringify(message));
+      // It may stand there already, unheard: its answer was lost, or could not be written down.
+      const isUnsure = card?.shown === null;
       if (card === null || card.messageId === null) {
-        if ((!isPosted && !unsure.has(key)) || place === undefined) return undefined;
-        return await post(messages, wanted, { place, last: "", shown });
+        if ((!isPosted && !isUnsure) || place === undefined) return undefined;
+        return await post(messages, wanted, { place, last: null, shown, isUnsure });
       }
       const at = { guildId: card.guildId, channelId: card.channelId };
       const isMoved = isPosted && place !== undefined && place.channelId !== card.channelId;
@@ -138,7 +141,7 @@ export function createKeeping({ database, logger, fingerprintKey }: KeepingDeps)
       if (end.outcome === "refused") return isPosted ? refused(key, at, end.detail) : warn(at, end.detail);
       if (end.outcome === "done") return card.shown === shown ? undefined : await keep(key, at, { messageId: card.messageId, shown });
       if (!isPosted) return await keep(key, at, { messageId: null, shown });
-      return await post(messages, wanted, { place: place ?? at, last: card.messageId, shown });
+      return await post(messages, wanted, { place: place ?? at, last: card.messageId, shown, isUnsure });
     },
 
     /** Take a message away that belongs nowhere any more. */
@@ -147,7 +150,9 @@ export function createKeeping({ database, logger, fingerprintKey }: KeepingDeps)
       const card = await database.read.reviewCard.findUnique({ where: { requestId: key } });
       if (card === null || card.messageId === null) return undefined;
       const end = await moveAway(messages, card, card.messageId);
-      return end.outcome === "later" ? end.afterMs : await keep(key, card, { messageId: null, shown: null });
+      if (end.outcome === "later") return end.afterMs;
+      await drop(key);
+      return undefined;
     },
   };
 }

@@ -108,7 +108,9 @@ export function createCards(parts: CardsDeps) {
     const { _max } = await database.read.outboxEvent.aggregate({ _max: { seq: true } });
     if (seen === 0) seen = _max.seq ?? 0;
     const open = await database.read.workflowRequest.findMany({ where: { status: { in: [...openStatuses] } }, select: { id: true } });
-    const cards = await database.read.reviewCard.findMany({ where: { messageId: { not: null } }, select: { requestId: true } });
+    // Without what it shows: whether it was posted is not known.
+    const where = { OR: [{ messageId: { not: null } }, { shown: null }] };
+    const cards = await database.read.reviewCard.findMany({ where, select: { requestId: true } });
     const stale = await staleOf(cards.map(({ requestId }) => requestId).filter((key) => !key.includes(":")));
     for (const id of [...open.map(({ id }) => id), ...stale]) checking.add(id);
     isBoardOld = true;
