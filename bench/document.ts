@@ -6,7 +6,8 @@ import { type Table, verdict } from "./benchmark.ts";
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL("..", import.meta.url));
-const document = "docs/performance.md";
+/** Where the figures of a benchmark are, if not with the others. */
+const documents: Readonly<Record<string, string>> = { cluster: "docs/scaling.md" };
 
 /**
  * Put what a benchmark measured into the document, between the two comments that carry its name, and its picture where that belongs.
@@ -14,6 +15,7 @@ const document = "docs/performance.md";
  */
 export async function writeTable(name: string, table: Table): Promise<void> {
   const { picture } = table;
+  const document = documents[name] ?? "docs/performance.md";
   await writeFile(`${root}${document}`, placeTable(await readFile(`${root}${document}`, "utf8"), name, table));
   await run(`${root}node_modules/.bin/oxfmt`, [document], { cwd: root });
   if (picture !== undefined) await writeFile(`${root}${picture.path}`, picture.svg);
@@ -32,6 +34,6 @@ export function placeTable(text: string, name: string, { columns, rows, goals, n
 
 function split(text: string, mark: string): [string, string] {
   const at = text.indexOf(mark);
-  if (at === -1) throw new Error(`${document} has no ${mark}: without it there is no place for the figures.`);
+  if (at === -1) throw new Error(`The document has no ${mark}: without it there is no place for the figures.`);
   return [text.slice(0, at), text.slice(at + mark.length)];
 }

@@ -5,6 +5,7 @@ import { writeTable } from "./document.ts";
 /** Every benchmark by name; loaded only when run. */
 const benchmarks: Readonly<Record<string, () => Promise<{ benchmark: Benchmark }>>> = {
   access: () => import("./access.ts"),
+  cluster: () => import("./cluster.ts"),
   greedy: () => import("./greedy.ts"),
   http: () => import("./http.ts"),
   memory: () => import("./memory.ts"),

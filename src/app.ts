@@ -20,7 +20,7 @@ import type { DocumentInfo, OpenApiDocument } from "./http/openapi/document.ts";
 import { listen, type RunningServer } from "./http/server.ts";
 import { checkInstallation, closeToOthers } from "./installation.ts";
 import { type AroundVerbs, createInteractions } from "./interactions.ts";
-import { createJobs } from "./jobs.ts";
+import { createJobs, type JobState } from "./jobs.ts";
 import { checkKeys } from "./key-marks.ts";
 import { httpAddress } from "./kernel/addresses.ts";
 import { systemClock } from "./kernel/clock.ts";
@@ -94,7 +94,16 @@ async function openMetrics({ metricsToken: token }: Secrets, logger: Logger): Pr
   return token === null ? undefined : { token, ...(await import("./metrics/metrics.ts")).createMetrics(logger) };
 }
 
-interface AppOptions extends Omit<CoreOptions, "logger" | "checkInstallation" | "publicUrl" | "stopping" | "onTransaction"> {
+/** What a process keeps while one app takes the place of another. */
+export interface Kept {
+  locks: { release(): unknown }[];
+  server: RunningServer | undefined;
+}
+
+interface AppOptions extends Omit<
+  CoreOptions,
+  "logger" | "checkInstallation" | "publicUrl" | "stopping" | "onTransaction" | "joinsCluster"
+> {
   /** For tests: every answer is checked against its schema. */
   validateAnswers?: boolean;
   /** For tests: sees what slash commands do, or stands in for it. */
@@ -109,7 +118,14 @@ interface AppOptions extends Omit<CoreOptions, "logger" | "checkInstallation" | 
   logTo: DestinationStream;
   /** Another server has taken the database, and this one has to stop. */
   onLost?: (error: DatabaseError) => void;
+  /** Another process may lead from now on: this app does only what every process does, until another one takes its place. */
+  onDeposed?: () => void;
+  /** Of the app whose place this one takes. */
+  kept?: Kept;
 }
+
+/** How long a process that is about to end says so to those who ask whether it is ready, and still answers everybody. */
+const noticeMs = 3000;
 
 export type App = Awaited<ReturnType<typeof createApp>>;
 
@@ -124,32 +140,38 @@ export async function createApp(options: AppOptions) {
     acceptsNewKey = false,
     logTo,
     onLost = () => {},
+    onDeposed = () => {},
+    kept: { locks, server: keptServer } = { locks: [], server: undefined },
   } = options;
   const logger = createLogger(config.logLevel, logTo);
   for (const text of configWarnings(config)) logger.warn(text);
   await closeToOthers(config, logger);
   const networked = await networkWarning(config.database.url);
   if (networked !== undefined) logger.warn(networked);
-  const locks: { release(): unknown }[] = [await acquireDataLock(config.dataDir)];
+  if (options.kept === undefined) locks.push(await acquireDataLock(config.dataDir));
   const unlock = async (): Promise<void> => {
     for (const lock of locks.toReversed()) await lock.release();
   };
+  let isLeaving = false;
   const stopping = new AbortController();
   const metrics = await openMetrics(options.secrets, logger);
   let { publicUrl } = config.http;
   let server: RunningServer | undefined;
+  const isShared = config.cluster;
   const opened = {
     ...options,
     logger,
     stopping: stopping.signal,
+    isLeaving: () => isLeaving || stopping.signal.aborted,
+    joinsCluster: isShared,
     publicUrl: () => publicUrl,
     watchNesting: validateAnswers,
     onTransaction: metrics?.noteTransaction,
   };
   const open = async () => {
     await refuseHalfRestored(config.dataDir);
-    if (options.cluster?.isOn !== true)
-      locks.push(await acquireServerLock({ url: config.database.url, dataDir: config.dataDir, logger, onLost }));
+    if (options.kept === undefined && options.cluster?.isOn !== true)
+      locks.push(await acquireServerLock({ url: config.database.url, dataDir: config.dataDir, isShared, logger, onLost }));
     return openServices({
       ...opened,
       async checkInstallation(database) {
@@ -159,19 +181,22 @@ export async function createApp(options: AppOptions) {
         return id;
       },
       routeRegistry: () => http.registry(),
-      jobStates: () => jobs.state(),
+      jobStates: () => jobStates(),
     });
   };
   const services = await open().catch(async (error: unknown) => {
-    await unlock();
+    if (options.kept === undefined) await unlock();
     throw error;
   });
-  const close = async (): Promise<void> => {
-    await services.close();
-    await unlock();
+  const { member } = services;
+  const load = async (): Promise<void> => {
+    await member?.join();
+    await features.load(services);
   };
-  await features.load(services).catch(async (error: unknown) => {
-    await close();
+  await load().catch(async (error: unknown) => {
+    await member?.stop(true);
+    await services.close();
+    if (options.kept === undefined) await unlock();
     throw error;
   });
 
@@ -222,21 +247,62 @@ export async function createApp(options: AppOptions) {
   };
   const nightly = createNightlyBackup({ ...config.backup, clock: services.clock, logger });
   const jobs = createJobs({ ...features.jobs(services), database: services.database.sweep, backup: nightly.sweep }, logger, services.clock);
-  metrics?.read({ ...groundReadings({ ...services, jobs, nightly }), ...features.metrics(services) });
+  const jobsEach = createJobs(features.jobsEach(services), logger, services.clock);
+  const jobStates = (): JobState[] => [...jobsEach.state(), ...(services.cluster.isLeader() ? jobs.state() : [])];
+  metrics?.read({ ...groundReadings({ ...services, jobs: { state: jobStates }, nightly }), ...features.metrics(services) });
+
+  /** What only one process may do. */
+  const lead = async (): Promise<void> => {
+    // It was told of what the process before has written, but may not have read all of it.
+    if (member !== undefined) await services.guildState.load();
+    if (ended !== undefined) return;
+    services.discord.start();
+    features.start(services);
+    if (isScheduled) jobs.start();
+  };
+  let ended: Promise<void> | undefined;
+  const endLeading = (): Promise<void> =>
+    (ended ??= (async () => {
+      await jobs.stop();
+      await nightly.stop();
+      await features.stop(services);
+      await services.discord.disconnect();
+    })());
+  const depose = (): void => {
+    logger.warn("this process leads no more");
+    void endLeading().finally(onDeposed);
+  };
+  const close = async (isLeaving: boolean): Promise<void> => {
+    await endLeading();
+    await jobsEach.stop();
+    await member?.stop(isLeaving);
+    await services.discord.stop();
+    await services.close();
+  };
 
   return {
     ...services,
     http,
     /** Do now what is done once a minute. */
-    runJobs: jobs.runAll,
+    async runJobs(): Promise<void> {
+      await jobsEach.runAll();
+      await jobs.runAll();
+    },
     /** Listen first, then connect: the service answers before and without Discord. */
     async start(): Promise<void> {
-      server = await listen(http, { ...config.http, logger });
+      server = keptServer ?? (await listen(http, { ...config.http, logger }));
+      keptServer?.serve(http);
       publicUrl = publicUrl.replace(/:0$/, `:${server.port.toString()}`);
       serveDiscord();
-      services.discord.start();
-      features.start(services);
-      if (isScheduled) jobs.start();
+      features.startEach(services);
+      if (isScheduled) jobsEach.start();
+      if (member === undefined) return lead();
+      const onWon = (): void =>
+        void lead().catch((error: unknown) => {
+          logger.error({ err: error }, "this process could not begin to lead");
+          void member.handOver().finally(depose);
+        });
+      member.start({ onWon, onLost: depose });
     },
     /** The address the server listens at. */
     address: (): string => httpAddress(config.http.host, server?.port ?? config.http.port),
@@ -245,15 +311,27 @@ export async function createApp(options: AppOptions) {
      * @param drainMs how long new connections are still answered with 503, so that none is cut off without an answer
      */
     async stop(drainMs = 0): Promise<void> {
+      if (member !== undefined) {
+        isLeaving = true;
+        // The next one leads while this one still answers.
+        await endLeading();
+        await member.handOver();
+        if (member.liveNodes() > 1) await delay(noticeMs);
+      }
       stopping.abort();
       await delay(drainMs);
       await features.endStreams(services);
       await server?.close();
-      await jobs.stop();
-      await nightly.stop();
-      await features.stop(services);
-      await services.discord.stop();
-      await close();
+      await close(true);
+      await unlock();
+    },
+    /** What the app that takes the place of this one goes on with. */
+    kept: (): Kept => ({ locks, server }),
+    /** End after another app has taken its place. */
+    async retire(): Promise<void> {
+      stopping.abort();
+      await features.endStreams(services);
+      await close(false);
     },
   };
 }

@@ -25,17 +25,21 @@ export interface Feature<Needs extends object, Made extends object> {
   pages?: (all: Needs & Made) => readonly HtmlPage[];
   /** What it hears of from the gateway of Discord. */
   listeners?: (all: Needs & Made) => readonly GatewayListener[];
-  /** What it does every minute, by name. */
+  /** What it does every minute, by name; of several processes only the one that leads does it. */
   jobs?: (all: Needs & Made) => Jobs;
+  /** What every process does every minute, by name. */
+  jobsEach?: (all: Needs & Made) => Jobs;
   /** How its metrics are read; they are asked only where metrics are collected. */
   metrics?: (all: Needs & Made) => Readings;
   /** Reads into memory what its answers need, before anything is answered. */
   load?: (all: Needs & Made) => Promise<unknown>;
-  /** Begins to work by itself, once the server listens. */
+  /** Begins what every process does by itself, once the server listens. */
+  startEach?: (all: Needs & Made) => void;
+  /** Begins what only one process may do, once it leads. A process that leads no more is replaced and does not begin again. */
   start?: (all: Needs & Made) => void;
   /** Ends answers without an end, which would keep the server from closing. */
   endStreams?: (all: Needs & Made) => Promise<unknown>;
-  /** Ends what `start` began. */
+  /** Ends what was started, if it was. */
   stop?: (all: Needs & Made) => Promise<unknown>;
   /** Ends what `create` began: timers, and writes that wait. */
   close?: (all: Needs & Made) => unknown;
@@ -56,8 +60,10 @@ export interface Features<Core extends object, All extends Core> {
   pages: (all: All) => HtmlPage[];
   listeners: (all: All) => GatewayListener[];
   jobs: (all: All) => Jobs;
+  jobsEach: (all: All) => Jobs;
   metrics: (all: All) => Readings;
   load: (all: All) => Promise<void>;
+  startEach: (all: All) => void;
   start: (all: All) => void;
   endStreams: (all: All) => Promise<void>;
   /** The last created first. */
@@ -90,9 +96,13 @@ function listOf<Core extends object, All extends Core>(list: readonly Listed[]):
     pages: (all) => list.flatMap((one) => one.pages?.(given(all)) ?? []),
     listeners: (all) => list.flatMap((one) => one.listeners?.(given(all)) ?? []),
     jobs: (all) => Object.assign({}, ...list.map((one) => one.jobs?.(given(all)))) as Jobs,
+    jobsEach: (all) => Object.assign({}, ...list.map((one) => one.jobsEach?.(given(all)))) as Jobs,
     metrics: (all) => Object.assign({}, ...list.map((one) => one.metrics?.(given(all)))) as Readings,
     async load(all) {
       for (const one of list) await one.load?.(given(all));
+    },
+    startEach(all) {
+      for (const one of list) one.startEach?.(given(all));
     },
     start(all) {
       for (const one of list) one.start?.(given(all));

@@ -14,6 +14,8 @@ import { systemClock, type Clock } from "./kernel/clock.ts";
 import { createCursors, type Cursors } from "./kernel/page.ts";
 import { createKeyring, deriveKey, type KeyPurpose, type Keyring } from "./kernel/secrets.ts";
 import { createLogger } from "./logger.ts";
+import { createChanges, type Changes } from "./cluster/changes.ts";
+import type { ClusterMember } from "./cluster/open.ts";
 import { createRateLimiters, type RateLimiters } from "./operations/rate-limit.ts";
 import type { Pace } from "./features/events/stream.ts";
 import type { CardPauses } from "./features/workflows/cards/cards.ts";
@@ -24,7 +26,6 @@ export interface Core {
   clock: Clock;
   logger: Logger;
   database: Database;
-  cluster: Cluster;
   /** What one process may do alone; undefined where there is only this one. */
   claims: Claims | undefined;
   /** The limit of failed attempts to identify, where other processes count them, too. */
@@ -37,6 +38,12 @@ export interface Core {
   keyring: Keyring;
   /** A key for one purpose, derived from the secret key: the same at every start. */
   keyFor: (purpose: KeyPurpose) => Buffer;
+  /** Who hears of which changes, of this process and of others. */
+  changes: Changes;
+  /** The processes that serve this installation. */
+  cluster: Cluster;
+  /** This process among several; undefined where it is the only one. */
+  member: ClusterMember | undefined;
   /** The keys of a bucket for the files of evidence; null where there are none. */
   evidenceKeys: S3Keys | null;
   /** The guilds of this community, whether or not the bot is in them yet. */
@@ -53,6 +60,8 @@ export interface Core {
   discordOrigin: string;
   /** Aborted when the service begins to stop. */
   stopping: AbortSignal;
+  /** Whether it is about to stop: who can ask another process is to do so. */
+  isLeaving: () => boolean;
   /** How often what may be asked, over every transport together. */
   limiters: RateLimiters;
   pauses: Pauses;
@@ -84,8 +93,11 @@ export interface CoreOptions {
   /** For tests: shorter waits than are right for Discord. */
   pauses?: Pauses;
   onTransaction?: DatabaseOptions["onTransaction"];
+  /** Whether this process is one of several, where the configuration allows for it; the command line is none. */
+  joinsCluster?: boolean;
   publicUrl?: () => string;
   stopping?: AbortSignal;
+  isLeaving?: () => boolean;
 }
 
 const idempotencySeconds = 172_800;
@@ -99,16 +111,20 @@ export async function openCore({
   secrets,
   logger = createLogger("warn", process.stderr),
   clock = systemClock,
-  cluster = singleProcess,
+  cluster: given,
   checkInstallation = (database) => database.instance.id(),
   watchNesting = false,
   pauses = {},
   onTransaction,
+  joinsCluster = false,
   publicUrl = () => config.http.publicUrl,
   stopping = new AbortController().signal,
+  isLeaving = () => stopping.aborted,
 }: CoreOptions): Promise<Core> {
   const { url, synchronous } = config.database;
-  const database = await openDatabase({ url, synchronous, idempotencySeconds, clock, logger, watchNesting, onTransaction });
+  let member: ClusterMember | undefined;
+  const epoch = config.cluster && joinsCluster ? () => member?.epoch() : undefined;
+  const database = await openDatabase({ url, synchronous, idempotencySeconds, clock, logger, watchNesting, onTransaction, epoch });
   const instanceId = await checkInstallation(database).catch(async (error: unknown) => {
     await database.close();
     throw error;
@@ -117,17 +133,38 @@ export async function openCore({
   const { apiBase, clientId } = config.discord;
   const served = new Set(config.discord.guildIds);
   const oauth = createDiscordOAuth({ apiBase, clientId, clientSecret: secrets.discordClientSecret, clock, logger });
+  const changes = createChanges(logger);
+  const locales = () =>
+    Object.fromEntries(
+      [...served].flatMap((id) => {
+        const locale = guildState.preferredLocale(id);
+        return locale === undefined ? [] : [[id, locale]];
+      }),
+    );
+  const view = () => ({ discord: discord.status(), guildState: guildState.own(), locales: locales() });
+  if (epoch !== undefined) member = (await import("./cluster/open.ts")).createCluster({ url, database, changes, logger, view });
+  const cluster = given ?? member ?? singleProcess;
   const { limits } = config.http;
   const limiters = createRateLimiters(limits, cluster.liveNodes);
   const shared = { database, clock, logger, nodeId: cluster.nodeId, key: keyFor("cluster") };
   const authFailures = cluster.isOn ? createAuthFailures(limiters.failed_auth, limits.failed_auth, shared) : undefined;
-  const guildState = createGuildState({ database, logger, served, clock, staleLimitSeconds: config.rosterStaleSeconds });
+  const guildState = createGuildState({
+    database,
+    logger,
+    served,
+    clock,
+    staleLimitSeconds: config.rosterStaleSeconds,
+    ...(member !== undefined && { following: { changes, isLeader: cluster.isLeader, leader: () => cluster.leader()?.guildState } }),
+  });
+  const discord = createDiscord({ ...config.discord, served, ...pauses.discord, token: secrets.discordToken, logger, clock });
   return {
     config,
     clock,
     logger,
     database,
+    changes,
     cluster,
+    member,
     claims: cluster.isOn ? createClaims(shared) : undefined,
     authFailures,
     leader: createLeader({ ...shared, cluster }),
@@ -137,13 +174,15 @@ export async function openCore({
     keyFor,
     evidenceKeys: secrets.evidenceS3,
     servedGuilds: served,
-    guildState,
-    discord: createDiscord({ ...config.discord, served, ...pauses.discord, token: secrets.discordToken, logger, clock }),
+    guildState: { ...guildState, preferredLocale: (id) => guildState.preferredLocale(id) ?? cluster.leader()?.locales[id] },
+    // The link is that of the process that leads.
+    discord: { ...discord, status: () => cluster.leader()?.discord ?? discord.status() },
     oauth,
     publicUrl,
     operator: config.operator,
     discordOrigin: oauth.origin,
     stopping,
+    isLeaving,
     limiters: authFailures === undefined ? limiters : { ...limiters, failed_auth: authFailures },
     pauses,
   };

@@ -1,6 +1,6 @@
 import type { Database } from "./database/database.ts";
 import { DatabaseError } from "./database/errors.ts";
-import { systemCall } from "./kernel/call.ts";
+import { processCall } from "./kernel/call.ts";
 import { uuid7 } from "./kernel/ids.ts";
 import { keyedHash } from "./kernel/secrets.ts";
 
@@ -39,7 +39,7 @@ export async function requireSecretKey({ database, secretKey, acceptsNewKey = fa
 
 /** @returns what is stored then: another process may have been first */
 async function store(database: Database, value: string, update?: string): Promise<string> {
-  return database.write(systemCall("job", uuid7()), async (tx) => {
+  return database.write(processCall(uuid7()), async (tx) => {
     await tx.lock("settings");
     const stored = await tx.db.setting.upsert({
       where: { key: fingerprintSetting },

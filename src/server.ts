@@ -9,6 +9,8 @@ import { createLogger, openLog } from "./logger.ts";
 import { acceptKeyFlag } from "./secret-key.ts";
 import { onStop } from "./signals.ts";
 
+const replaceRetryMs = 1000;
+
 /**
  * Run the server until a signal stops it.
  * @param argv the arguments of the program; anything but its two options ends the process with 64 (EX_USAGE of sysexits.h)
@@ -50,7 +52,26 @@ export async function serve(argv: readonly string[]): Promise<void> {
       logger.fatal({ reason: message }, "another server has the database");
       stopWith(1, message);
     };
-    app = await createApp({ ...ground, ...accepted, logTo, onLost });
+    const onDeposed = (): void =>
+      void replace().catch((error: unknown) => {
+        logger.fatal({ err: error }, "this process cannot go on");
+        leave(1, explain(error));
+      });
+    const options = { ...ground, ...accepted, logTo, onLost, onDeposed };
+    /** A process that leads no more goes on with everything made anew, behind the same address. */
+    const replace = async (): Promise<void> => {
+      const old = app;
+      if (old === undefined) return;
+      const next = await createApp({ ...options, kept: old.kept() }).catch((error: unknown) => {
+        logger.warn({ reason: explain(error) }, "this process cannot follow another one yet; it is tried again");
+      });
+      if (isStopping) return;
+      if (next === undefined) return void setTimeout(onDeposed, replaceRetryMs);
+      await next.start();
+      app = next;
+      await old.retire();
+    };
+    app = await createApp(options);
     onStop((signal) => {
       logger.info({ signal }, "stopping");
       stopWith(0);

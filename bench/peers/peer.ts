@@ -21,6 +21,8 @@ export interface Setting {
   folder: string;
 }
 
+type Starting = Pick<Setting, "processes" | "folder"> & { installed: Pick<Installed, "node"> };
+
 /** A server that runs. */
 export interface Running {
   child: ChildProcess;
@@ -46,7 +48,7 @@ const patienceMs = 120_000;
 const restMs = 2000;
 
 /** A database of its own for each. @returns its address */
-export async function createDatabase({ postgres }: Setting, name: string): Promise<string> {
+export async function createDatabase({ postgres }: Pick<Setting, "postgres">, name: string): Promise<string> {
   await query(postgres.url("postgres"), `CREATE DATABASE ${name}`);
   return postgres.url(name);
 }
@@ -75,7 +77,7 @@ export interface Start {
 }
 
 /** Start a server as it is operated: production, its log written to a file. Waits until it is ready. */
-export async function startServer({ processes, installed, folder }: Setting, start: Start): Promise<Running> {
+export async function startServer({ processes, installed, folder }: Starting, start: Start): Promise<Running> {
   const port = await freePort();
   const log = join(folder, `${start.name}.log`);
   const child = processes.startProgram({

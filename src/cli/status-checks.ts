@@ -11,6 +11,7 @@ const Check = z.object({ status: z.enum(["pass", "warn", "fail"]), reason: z.str
 export const Health = z.object({
   service: z.object({ version: z.string(), instance_id: z.string() }),
   checks: z.record(z.string(), Check),
+  nodes: z.array(z.object({ host: z.string(), pid: z.number(), version: z.string(), is_leader: z.boolean() })).optional(),
 });
 export type Health = z.infer<typeof Health>;
 
@@ -26,8 +27,8 @@ export interface Seen {
   backups: { folder: string | null; newest: Shelved | undefined; now: Date };
 }
 
-/** What `provost status` tells of a running server, in this order. */
-export const statusChecks: Readonly<Record<string, (seen: Seen) => Finding>> = {
+/** What `provost status` tells of a running server, in this order; undefined: it does not apply. */
+export const statusChecks: Readonly<Record<string, (seen: Seen) => Finding | undefined>> = {
   version: ({ health: { service }, installed }) =>
     service.version === installed ? pass(installed) : warn(`${service.version} runs, and ${installed} is installed: restart the server.`),
   database: ofServer("storage", "The database takes no writes."),
@@ -37,6 +38,14 @@ export const statusChecks: Readonly<Record<string, (seen: Seen) => Finding>> = {
   cards: ofServer("review_cards", "Review cards are not posted."),
   jobs: ofServer("jobs", "A job that runs every minute does not end well."),
   queue: ofServer("deliveries", "What was approved is not carried out in time."),
+  processes({ health: { nodes } }) {
+    if (nodes === undefined) return undefined;
+    const named = nodes.map(
+      ({ host, pid, version, is_leader: leads }) => `${pid.toString()} on ${host} (${version}${leads ? ", leads" : ""})`,
+    );
+    if (nodes.some(({ is_leader: leads }) => leads)) return pass(named.join(", "));
+    return warn(`None of ${named.join(", ")} leads: nobody has the link to Discord. The logs say why.`);
+  },
   evidence: ofServer("evidence_store", "The files of evidence cannot be reached."),
   disk: ({ dataDir, freeBytes }) => spaceFinding("DATA_DIR", dataDir, freeBytes),
   backup({ backups: { folder, newest, now } }) {

@@ -33,7 +33,10 @@ export function statusCommand(setExitCode: (code: number) => void): Command {
         freeBytes: await freeBytes(config.dataDir),
         backups: await backupsOf(config.backup),
       };
-      const findings = Object.entries(statusChecks).map(([name, check]) => ({ name, ...check(seen) }));
+      const findings = Object.entries(statusChecks).flatMap(([name, check]) => {
+        const found = check(seen);
+        return found === undefined ? [] : [{ name, ...found }];
+      });
       const isWell = printFindings(findings, { json, url: address, instance_id: seen.health.service.instance_id });
       if (!isWell) setExitCode(1);
     });

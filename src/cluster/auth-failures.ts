@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Database } from "../database/database.ts";
-import { systemCall, type Call } from "../kernel/call.ts";
+import { processCall, type Call } from "../kernel/call.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { uuid7 } from "../kernel/ids.ts";
 import { keyedHash } from "../kernel/secrets.ts";
@@ -42,7 +42,7 @@ export function createAuthFailures(limiter: RateLimiter, { seconds }: RateLimit,
     waiting.clear();
     writing = undefined;
     await database
-      .write(systemCall("job", uuid7()), async (tx) => tx.insert([{ model: "AuthFailure", rows }]))
+      .write(processCall(uuid7()), async (tx) => tx.insert([{ model: "AuthFailure", rows }]))
       .catch((error: unknown) =>
         logger.warn({ err: error }, "failed attempts to identify count at this process alone: they could not be stored"),
       );

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Database, Logger, Tx } from "../database/database.ts";
-import { systemCall, type Call } from "../kernel/call.ts";
+import { processCall, type Call } from "../kernel/call.ts";
 import { addSeconds, type Clock } from "../kernel/clock.ts";
 import { ProblemError } from "../kernel/errors.ts";
 import { uuid7 } from "../kernel/ids.ts";
@@ -44,7 +44,7 @@ const [lookMs, patienceMs] = [100, 20_000];
 
 export function createClaims({ database, clock, logger, key }: ClaimsDeps): Claims {
   const hashOf = (name: string): string => keyedHash(key, name);
-  const change = <T>(work: (tx: Tx) => Promise<T>): Promise<T> => database.write(systemCall("job", uuid7()), work);
+  const change = <T>(work: (tx: Tx) => Promise<T>): Promise<T> => database.write(processCall(uuid7()), work);
   const inSeconds = (seconds: number): Date => addSeconds(clock.now(), seconds);
 
   /** A claim that was answered is over. */

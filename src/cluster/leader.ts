@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Database, Tx } from "../database/database.ts";
 import { Prisma } from "../generated/sqlite/client.ts";
-import { systemCall, type Call } from "../kernel/call.ts";
+import { processCall, type Call } from "../kernel/call.ts";
 import { addSeconds, type Clock } from "../kernel/clock.ts";
 import { ProblemError } from "../kernel/errors.ts";
 import { uuid7 } from "../kernel/ids.ts";
@@ -40,7 +40,7 @@ const keptSeconds = 60;
 export function createLeader({ database, cluster, clock, logger }: LeaderDeps): SharedLeader {
   const answers = new Map<string, (input: never) => unknown>();
   const taken = new Set<string>();
-  const change = <T>(work: (tx: Tx) => Promise<T>): Promise<T> => database.write(systemCall("job", uuid7()), work);
+  const change = <T>(work: (tx: Tx) => Promise<T>): Promise<T> => database.write(processCall(uuid7()), work);
 
   async function look(): Promise<void> {
     if (!cluster.isLeader()) return;

@@ -95,6 +95,8 @@ export interface Config {
   logFormat: "json" | "pretty";
   /** Whether programs of AI may call the operations at `/mcp`. */
   mcp: boolean;
+  /** Whether several processes may serve the database together. */
+  cluster: boolean;
   /** How old the guild state may be for privileged writes. */
   rosterStaleSeconds: number;
   /** What needs a confirmation in Discord by the acting person. */
@@ -202,6 +204,7 @@ function toConfig(env: Env): Config {
     logLevel: env.LOG_LEVEL,
     logFormat: env.LOG_FORMAT,
     mcp: env.MCP === "on",
+    cluster: env.CLUSTER === "on",
     rosterStaleSeconds: env.ROSTER_STALE_SECONDS,
     confirmInDiscord: env.CONFIRM_IN_DISCORD,
     secondPersonForDanger: env.SECOND_PERSON_FOR_DANGER,

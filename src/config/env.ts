@@ -87,11 +87,13 @@ function present(text: string | undefined): string | undefined {
 
 /** The bot token goes to DISCORD_API_BASE, so that address is either Discord, this machine, or one the operator named twice. */
 function contradictions(given: Partial<Record<VariableName, string>>): Array<[VariableName, string]> {
+  const wrong: Array<[VariableName, string]> = [];
+  if (given.CLUSTER === "on" && !/^postgres(ql)?:/.test(given.DATABASE_URL ?? ""))
+    wrong.push(["CLUSTER", "is on, and SQLite is for one process alone; set DATABASE_URL to a PostgreSQL database, or remove CLUSTER"]);
   const base = Env.shape.DISCORD_API_BASE.safeParse(given.DISCORD_API_BASE);
-  if (!base.success) return [];
+  if (!base.success) return wrong;
   const isLocal = isLoopback(new URL(base.data).hostname);
   const isCustom = !isLocal && base.data !== "https://discord.com/api";
-  const wrong: Array<[VariableName, string]> = [];
   if (isCustom && given.ALLOW_CUSTOM_DISCORD_API !== "true")
     wrong.push([
       "DISCORD_API_BASE",

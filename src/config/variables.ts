@@ -112,6 +112,7 @@ export const Env = z.object({
     /^[\x21-\x7e]{16,512}$/.test(text) ? text : undefined,
   ).optional(),
   MCP: oneOf("on", "off").default("off"),
+  CLUSTER: oneOf("on", "off").default("off"),
   LOG_LEVEL: oneOf("fatal", "error", "warn", "info", "debug", "trace", "silent").default("info"),
   LOG_FORMAT: oneOf("json", "pretty").default("json"),
 });

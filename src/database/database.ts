@@ -2,8 +2,8 @@ import type { Tx } from "./tx.ts";
 import { createWrite, type Instance, type Logger, type Write, type WriteOptions } from "./write.ts";
 import { dirname, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { systemCall, type Call } from "../kernel/call.ts";
-import { systemClock, type Clock } from "../kernel/clock.ts";
+import { processCall, type Call } from "../kernel/call.ts";
+import { addSeconds, systemClock, type Clock } from "../kernel/clock.ts";
 import { ProblemError } from "../kernel/errors.ts";
 import { Prisma } from "../generated/sqlite/client.ts";
 import { openClient, type Opened } from "./client.ts";
@@ -40,7 +40,7 @@ export interface Database {
    * @throws ProblemError idempotency_key_reused, idempotency_in_progress when another process is at it
    */
   findReplay(call: Call): Promise<Replay | undefined>;
-  /** Delete kept answers past their time; answers how many. A job calls it. */
+  /** Delete kept answers past their time, and changes that every process has heard of; answers how many answers. A job calls it. */
   sweep(call: Call): Promise<number>;
   /**
    * Whether the storage takes a commit: one of the last second counts, and one that succeeds while this one waits for its turn.
@@ -66,6 +66,8 @@ export interface DatabaseOptions {
    */
   watchNesting?: boolean;
   onTransaction?: WriteOptions["onTransaction"];
+  /** For several processes on one database. */
+  epoch?: WriteOptions["epoch"];
 }
 
 /**
@@ -73,7 +75,7 @@ export interface DatabaseOptions {
  * @throws DatabaseError when it cannot be opened, or is not one this version may touch
  */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
-  const { url, clock = systemClock, idempotencySeconds = 86_400, logger, watchNesting = true, onTransaction } = options;
+  const { url, clock = systemClock, idempotencySeconds = 86_400, logger, watchNesting = true, onTransaction, epoch } = options;
   const dialect = dialectOf(url);
   const { client, read, transact } = await open(options);
   const claims = createClaims();
@@ -88,6 +90,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     logger,
     watchNesting,
     onTransaction,
+    epoch,
     instance,
     emptyLog: dialect === "sqlite" ? createEmptyLog(client, logger) : () => Promise.resolve(),
     ...(dialect === "postgres" && { transactionSlots }),
@@ -97,7 +100,10 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   return { dialect, instance, read, ...ending, findReplay, sweep, check };
 
   function sweep(call: Call): Promise<number> {
-    return ending.write(call, async ({ db, now }) => (await db.idempotencyRecord.deleteMany({ where: { expiresAt: { lte: now } } })).count);
+    return ending.write(call, async ({ db, now }) => {
+      if (dialect === "postgres") await db.change.deleteMany({ where: { at: { lt: addSeconds(now, -changesKeptSeconds) } } });
+      return (await db.idempotencyRecord.deleteMany({ where: { expiresAt: { lte: now } } })).count;
+    });
   }
 
   async function findReplay(call: Call): Promise<Replay | undefined> {
@@ -139,6 +145,9 @@ async function open({ url, synchronous = "full", logger }: DatabaseOptions): Pro
     throw databaseRefusal(url, fileError(error, { kind: "folder" }));
   }
 }
+
+/** A process that has not looked for changes for so long does not live. */
+const changesKeptSeconds = 3600;
 
 /** How often another process that is reading is waited for, and how long each time. */
 const [logTries, logPauseMs] = [20, 50];
@@ -234,7 +243,7 @@ export function createInstance(read: ReadClient, write: () => Write): Instance {
   }
 
   async function make(): Promise<string> {
-    return write()(systemCall("job", uuid7()), async (tx) => {
+    return write()(processCall(uuid7()), async (tx) => {
       await tx.lock("settings");
       const made = await tx.db.setting.upsert({ where: { key }, create: { key, value: randomToken().slice(0, 22) }, update: {} });
       return String(made.value);

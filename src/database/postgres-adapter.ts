@@ -2,6 +2,7 @@ import { PrismaPg } from "@prisma/adapter-pg";
 import type { SqlDriverAdapterFactory, SqlQuery, SqlQueryable, Transaction } from "@prisma/driver-adapter-utils";
 import { LRUCache } from "lru-cache";
 import pg from "pg";
+import { noticeSoon } from "../cluster/connection.ts";
 import { withProblems } from "./problems.ts";
 import { concurrentTransactions } from "./transaction.ts";
 
@@ -25,8 +26,11 @@ export function createPostgresAdapter(url: string): SqlDriverAdapterFactory {
     pipeline: true,
   };
   const pool = new pg.Pool(settings);
-  // A connection that breaks fails its statements; nobody else has to hear of it.
-  pool.on("connect", (client) => client.on("error", () => undefined));
+  pool.on("connect", (client) => {
+    // A connection that breaks fails its statements; nobody else has to hear of it.
+    client.on("error", () => undefined);
+    client.query(noticeSoon).catch(() => undefined);
+  });
   const nameOf = createNames("read");
   const factory = new PrismaPg(pool, {
     disposeExternalPool: true,

@@ -7,6 +7,7 @@ import type { Logger } from "pino";
 import { lockFile } from "./data-lock.ts";
 import { dialectOf, sqliteFile } from "./dialect.ts";
 import { DatabaseError } from "./errors.ts";
+import { noticeSoon } from "../cluster/connection.ts";
 import { databaseRefusal, placeOf } from "./refusals.ts";
 
 /** That this is the one server of a database. */
@@ -18,6 +19,8 @@ export interface ServerLockOptions {
   url: string;
   /** What its own lock keeps for one server already. */
   dataDir: string;
+  /** Whether other servers that say the same may have the database, too. PostgreSQL alone. */
+  isShared?: boolean;
   logger: Logger;
   /** Another server has the database, because the connection that held the lock was lost: this one must stop. */
   onLost: (error: DatabaseError) => void;
@@ -67,7 +70,14 @@ interface Holder {
   address: string | null;
 }
 
-async function lockPostgres({ url, logger, onLost, beatMs = 5000, patienceMs = 30_000 }: ServerLockOptions): Promise<ServerLock> {
+async function lockPostgres({
+  url,
+  isShared = false,
+  logger,
+  onLost,
+  beatMs = 5000,
+  patienceMs = 30_000,
+}: ServerLockOptions): Promise<ServerLock> {
   const name = ownName();
   let isOver = false;
   let client = await take(patienceAtStartMs);
@@ -82,9 +92,9 @@ async function lockPostgres({ url, logger, onLost, beatMs = 5000, patienceMs = 3
     try {
       await taking.connect();
       const end = performance.now() + patience;
-      while (!(await tryLock(taking, name))) {
+      while (!(await tryLock(taking, name, isShared))) {
         const holder = await holderOf(taking);
-        if (performance.now() > end) throw served(url, holder);
+        if (performance.now() > end) throw served(url, holder, isShared);
         await delay(retryMs);
       }
       return taking;
@@ -130,11 +140,9 @@ async function lockPostgres({ url, logger, onLost, beatMs = 5000, patienceMs = 3
   };
 }
 
-/** Where the machine of a server is gone without a word, PostgreSQL is to notice within half a minute instead of hours. */
-const noticeSoon = "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3";
-
-async function tryLock(client: pg.Client, name: string): Promise<boolean> {
-  const text = `SET application_name = ${client.escapeLiteral(name)}; ${noticeSoon}; SELECT pg_try_advisory_lock(${lockKey}) AS taken`;
+async function tryLock(client: pg.Client, name: string, isShared: boolean): Promise<boolean> {
+  const lock = isShared ? "pg_try_advisory_lock_shared" : "pg_try_advisory_lock";
+  const text = `SET application_name = ${client.escapeLiteral(name)}; ${noticeSoon}; SELECT ${lock}(${lockKey}) AS taken`;
   // Several statements have a result each, of which the driver's types know nothing.
   const results = (await client.query(text)) as unknown as pg.QueryResult<{ taken: boolean }>[];
   return results.at(-1)?.rows[0]?.taken === true;
@@ -144,12 +152,12 @@ async function holderOf(client: pg.Client): Promise<Holder | undefined> {
   return (await client.query<Holder>(holderQuery)).rows[0];
 }
 
-function served(url: string, holder: Holder | undefined): DatabaseError {
+function served(url: string, holder: Holder | undefined, isShared: boolean): DatabaseError {
   const [, pid, host = holder?.address ?? "another machine"] = /^provost (\d+) \w+ (.+)$/.exec(holder?.name ?? "") ?? [];
   const since = holder?.since?.toISOString();
   const who = pid === undefined ? "another server" : `process ${pid} on ${host}`;
   return new DatabaseError(
     "database_served",
-    `The database ${placeOf(url)} is served by ${who}${since === undefined ? "" : ` since ${since}`}. Stop that server, or give this one a database of its own.`,
+    `The database ${placeOf(url)} is served by ${who}${since === undefined ? "" : ` since ${since}`}. ${isShared ? "Start that server with `CLUSTER=on`, too" : "Stop that server, or give this one a database of its own"}.`,
   );
 }

@@ -51,6 +51,8 @@ export interface WriteOptions {
   emptyLog(): Promise<void>;
   /** Whether a write inside a write is found out. */
   watchNesting: boolean;
+  /** The epoch in which this process leads or has led; undefined where it never did, or is the only one. */
+  epoch?: (() => number | undefined) | undefined;
   /** Called with how each transaction ended; without it nothing is measured. */
   onTransaction?: ((ended: EndedTransaction) => void) | undefined;
 }
@@ -163,6 +165,7 @@ function inTransaction<T>(
         lock: (...names) => lock(db, options.dialect, names),
       };
       await options.instance.assertSame(db);
+      await requireLeader(options, db, call);
       if (claim !== null) {
         await tx.lock(`idem:${claim.scope}`);
         const stored = await findOrMakeRoom(db, claim, tx.now);
@@ -183,6 +186,18 @@ function inTransaction<T>(
   return transaction.finally(() => {
     state.isOpen = false;
   });
+}
+
+/**
+ * What only the leader may write is written while it is the leader: the row is held until the end of the transaction, and the next leader
+ * waits for it. Requests are of any process.
+ * @throws ProblemError shutting_down once another process leads
+ */
+async function requireLeader({ epoch }: WriteOptions, db: TransactionClient, { via, isOfProcess }: Call): Promise<void> {
+  const own = epoch?.();
+  if (own === undefined || isOfProcess === true || via === "rest" || via === "web") return;
+  const rows = await db.$queryRaw<unknown[]>`SELECT 1 AS held FROM leadership WHERE epoch = ${own} FOR SHARE`;
+  if (rows.length === 0) throw new ProblemError("shutting_down", { retryAfter: 1, cause: new Error("another process leads") });
 }
 
 /** On SQLite every write transaction is alone already. */

@@ -24,7 +24,9 @@ export interface Discord extends DiscordPort {
   serve(options: ServeOptions): void;
   /** Begins to connect and returns at once; never throws once served, and tries again until `stop` or a permanent refusal. */
   start(): void;
-  /** Ends the link; afterwards nothing keeps the process alive or writes. */
+  /** Ends the link to the gateway; what is asked of Discord by HTTP goes on. */
+  disconnect(): Promise<void>;
+  /** Ends everything; afterwards nothing keeps the process alive or writes. */
   stop(): Promise<void>;
   /** Gateway events that could not be read or handled. */
   eventFaults(): ReturnType<EventFaults["state"]>;
@@ -41,6 +43,7 @@ export function createDiscord(options: DiscordOptions): Discord {
   const faults = createEventFaults({ logger, clock });
   const { sent: sentBans, ...actions } = createDiscordActions({ rest, served, logger, clock });
   let connection: Connection | undefined;
+  const disconnect = async (): Promise<void> => connection?.stop();
 
   return {
     rest,
@@ -63,8 +66,9 @@ export function createDiscord(options: DiscordOptions): Discord {
       if (connection === undefined) throw new Error("Discord has to be served before it is started");
       connection.start();
     },
+    disconnect,
     async stop() {
-      await connection?.stop();
+      await disconnect();
       rest.stop();
     },
   };

@@ -39,6 +39,8 @@ export const defaultTimeouts: ServerTimeouts = {
 
 export interface RunningServer {
   port: number;
+  /** Let another app answer from now on. */
+  serve(app: HttpApp): void;
   /** Stop accepting, finish the requests in work, end. */
   close(): Promise<void>;
 }
@@ -69,13 +71,14 @@ function listenRefusal(error: Error, host: string, port: number): Error {
 
 /** Serve an app with limits that slow and broken clients cannot stretch. */
 export async function listen(app: HttpApp, { host, port, timeouts = {}, publicUrl, logger }: ServerOptions): Promise<RunningServer> {
+  let serves = app;
   const limits = { ...defaultTimeouts, ...timeouts };
   const commonHeaders = createCommonHeaders(publicUrl);
   const serving: Serving = { isClosing: false, bodyMs: limits.request };
   const noteDropped = createSparseLog(logger, "connections ended that sent too many requests at once");
   const queue = createResponseQueue(() => noteDropped({}));
   const server = createAdaptorServer({
-    fetch: (request, bindings) => app.fetch(request, Object.assign(bindings, { serving }) as ServerBindings),
+    fetch: (request, bindings) => serves.fetch(request, Object.assign(bindings, { serving }) as ServerBindings),
     serverOptions: {
       headersTimeout: limits.headers,
       requestTimeout: limits.upload,
@@ -107,7 +110,7 @@ export async function listen(app: HttpApp, { host, port, timeouts = {}, publicUr
     serving.isClosing = true;
     return closeServer(server, sockets, limits.close);
   };
-  return { port: (server.address() as AddressInfo).port, close };
+  return { port: (server.address() as AddressInfo).port, serve: (next) => void (serves = next), close };
 }
 
 /**

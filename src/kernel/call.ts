@@ -74,6 +74,8 @@ export interface Call {
   guildId?: string;
   /** The held change that is being carried out now: what it needed has been confirmed. */
   confirmation?: string;
+  /** Work of this process for itself, which each of several does, not only the one that leads. */
+  isOfProcess?: true;
   /** Done first in every transaction of this call, which comes to nothing with it. The database hands it the transaction. */
   within?: (tx: never) => Promise<void>;
 }
@@ -134,6 +136,9 @@ export function systemCall(via: "job" | "cli", requestId: string): Call {
   const client = { id: "system", name: "system", allows: () => true };
   return { client, actor: null, via, requestId, idempotency: null, replayed: false };
 }
+
+/** The call of work that each of several processes does for itself. */
+export const processCall = (requestId: string): Call => ({ ...systemCall("job", requestId), isOfProcess: true });
 
 /**
  * The refusal of fields that a caller sends and may not read: whether they change something would tell what stands there.

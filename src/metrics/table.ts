@@ -29,6 +29,12 @@ export const metricTable = {
     help: "What was refused because a rate limit was used up, by class.",
     labels: ["limit"],
   },
+  provost_nodes: { type: gauge, help: "Processes that serve this installation now, this one included.", labels: none },
+  provost_node_leads: {
+    type: gauge,
+    help: "1 where this process has the link to Discord and does what only one may do, 0 elsewhere.",
+    labels: none,
+  },
   provost_event_streams_open: { type: gauge, help: "Clients that follow GET /events now.", labels: none },
   provost_webhooks: { type: gauge, help: "Web-hooks, by their state.", labels: ["state"] },
   provost_webhook_attempts_total: {

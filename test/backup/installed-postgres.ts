@@ -45,7 +45,7 @@ let started: Promise<{ url: (database: string) => string; stop: () => Promise<vo
 /** A database without tables that `pg_dump` can read. */
 export async function createDumpable(): Promise<ClosedDatabase> {
   if (inject("dialect") === "sqlite" || (installed ?? 0) >= ownMajor) return await createUnmigrated();
-  const { url } = await (started ??= start());
+  const { url } = await (started ??= startInstalled());
   const name = `backup_${randomUUID().replaceAll("-", "")}`;
   await administer(url("postgres"), `CREATE DATABASE ${name}`);
   return { url: url(name), remove: () => administer(url("postgres"), `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`) };
@@ -63,7 +63,12 @@ async function administer(url: string, sql: string): Promise<void> {
   await client.query(sql).finally(() => client.end());
 }
 
-async function start() {
+/** Why there is no server here that brings `pg_basebackup` along; undefined where there is one. */
+export const whyNoInstalled =
+  binaries === undefined ? "no server of PostgreSQL is installed beside its clients (Debian: apt-get install postgresql)" : undefined;
+
+/** @param from the server whose copy it is, following what is written there, until it is promoted; its own empty one unless told */
+export async function startInstalled({ from, settings = [] }: { from?: { port: string }; settings?: readonly string[] } = {}) {
   const directory = await mkdtemp(join(tmpdir(), "provost-installed-"));
   const data = join(directory, "data");
   const port = (await freePort()).toString();
@@ -72,13 +77,29 @@ async function start() {
   if (account.uid !== undefined) await chown(directory, account.uid, account.gid ?? account.uid);
   const run = (tool: string, argv: readonly string[]) =>
     promisify(execFile)(join(binaries ?? "", tool), argv, { ...account, cwd: directory });
-  await run("initdb", ["--pgdata", data, "--username=postgres", "--no-sync", "--encoding=UTF8", "--locale=C", "--auth=trust"]);
-  const flags = `-c fsync=off -c listen_addresses=127.0.0.1 -c port=${port} -c unix_socket_directories=''`;
-  await run("pg_ctl", ["--pgdata", data, "--wait", "--log", join(directory, "log"), "-o", flags, "start"]);
+  if (from === undefined)
+    await run("initdb", ["--pgdata", data, "--username=postgres", "--no-sync", "--encoding=UTF8", "--locale=C", "--auth=trust"]);
+  else
+    await run(
+      "pg_basebackup",
+      `--pgdata ${data} --host=127.0.0.1 --port ${from.port} --username=postgres --write-recovery-conf --checkpoint=fast --no-sync`.split(
+        " ",
+      ),
+    );
+  const own = ["fsync=off", "listen_addresses=127.0.0.1", `port=${port}`, "unix_socket_directories=''", ...settings];
+  const flags = own.map((setting) => `-c ${setting}`).join(" ");
+  const control = (...argv: string[]) => run("pg_ctl", ["--pgdata", data, "--wait", "--log", join(directory, "log"), ...argv]);
+  const begin = () => control("-o", flags, "start");
+  await begin();
   return {
+    port,
     url: (database: string) => `postgresql://postgres@127.0.0.1:${port}/${database}`,
+    /** End it at once, as a loss of power does; what it has stays. */
+    crash: () => control("--mode=immediate", "stop"),
+    begin,
+    promote: () => control("promote"),
     async stop() {
-      await run("pg_ctl", ["--pgdata", data, "--mode=immediate", "stop"]);
+      await control("--mode=immediate", "stop").catch(() => undefined);
       await rm(directory, { recursive: true, force: true });
     },
   };

@@ -76,6 +76,7 @@ test("the required variables alone give every default", () => {
     logFormat: "json",
     logLevel: "info",
     mcp: false,
+    cluster: false,
     rosterStaleSeconds: 900,
     confirmInDiscord: [],
     secondPersonForDanger: false,

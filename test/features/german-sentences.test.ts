@@ -14,6 +14,10 @@ const elsewhere: readonly { path: RegExp; around?: RegExp; unless?: RegExp; text
   { path: /^src\/kernel\/keyset\.ts$/, text: /next_cursor/, because: "it describes pages of the HTTP API" },
   { path: /^src\//, around: /^new (Database)?Error$/, because: "operators read it at a start or at the command line" },
   { path: /^src\/(database\/refusals|kernel\/operator-errors)\.ts$/, because: "operators read it at a start or at the command line" },
+  {
+    path: /^src\/features\/evidence\/(move|place|stores\/.*)\.ts$/,
+    because: "operators read it at a start, at the command line, or in the log",
+  },
   { path: /^src\/(database\/network-file-system|discord\/rest\/clock-check)\.ts$/, because: "operators read it in the log" },
   { path: /^src\/discord\/guild\/settings-check\.ts$/, because: "operators read it in the log" },
   { path: /^src\/discord\/oauth\.ts$/, text: /DISCORD_CLIENT_SECRET/, because: "operators read it in the log" },

@@ -34,7 +34,7 @@ describe("every route that shows somebody's information", () => {
     const [of, by] = [person!, admin!];
     const path = `/users/${of.id}/${route}`;
     const what = kinds[route] ?? route;
-    const flushed = () => world.app.privacy.sweep(job());
+    const flushed = () => world.app.reads.flush();
     const rows = async () => {
       await flushed();
       return await world.app.database.read.dataRead.findMany({ where: { userId: of.id, what }, orderBy: { at: "asc" } });
@@ -60,7 +60,7 @@ describe("every route that shows somebody's information", () => {
     const before = await world.app.database.read.dataRead.count();
     for (const route of ["servers", "matches", "data-export"])
       expect((await world.get(`/users/${person!.id}/${route}`, { actor: viewer })).status).toBe(403);
-    await world.app.privacy.sweep(job());
+    await world.app.reads.flush();
     expect(await world.app.database.read.dataRead.count()).toBe(before);
   });
 });

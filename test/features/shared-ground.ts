@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inject, onTestFinished } from "vitest";
 import { type App, createApp } from "../../src/app.ts";
-import type { Cluster } from "../../src/cluster/cluster.ts";
+import { singleProcess, type Cluster } from "../../src/cluster/cluster.ts";
 import { readConfig } from "../../src/config/config.ts";
 import type { Clock } from "../../src/kernel/clock.ts";
 import { createWorld, type World, type WorldOptions } from "../support/world.ts";
@@ -43,7 +43,13 @@ export async function createPair({
     ROSTER_AUDIT_HOUR: "off",
     ...env,
   };
-  const node = (nodeId: string, isLeader: boolean): Cluster => ({ isOn: true, nodeId, liveNodes, isLeader: () => isLeader });
+  const node = (nodeId: string, isLeader: boolean): Cluster => ({
+    ...singleProcess,
+    isOn: true,
+    nodeId,
+    liveNodes,
+    isLeader: () => isLeader,
+  });
   const both = { ...(clock !== undefined && { clock }), ...(aroundVerbs !== undefined && { aroundVerbs }) };
   const world = await createWorld({ env: own, cluster: node("one", true), log, ...both });
   const folder = await mkdtemp(join(tmpdir(), "provost-other-"));

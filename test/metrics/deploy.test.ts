@@ -54,8 +54,23 @@ test("what the dashboard groups by and names in its legends are labels of the se
 });
 
 test("whoever asks a proxy in front for the metrics gets 404", () => {
-  expect(read("Caddyfile")).toMatch(/^\t@(\w+) path \/metrics\n\trespond @\1 404$/m);
-  expect(read("nginx.conf")).toMatch(/location = \/metrics \{\s+return 404;\s+\}/);
+  for (const folder of ["", "cluster/"]) {
+    expect(read(`${folder}Caddyfile`)).toMatch(/^\t@(\w+) path \/metrics\n\trespond @\1 404$/m);
+    expect(read(`${folder}nginx.conf`)).toMatch(/location = \/metrics \{\s+return 404;\s+\}/);
+  }
+});
+
+test("the second server of the compose file is the first one with another data folder and another port", () => {
+  const services = read("compose.yaml").split(/^ {2}(?=[\w-]+:)/m);
+  const bodyOf = (name: string): string => services.find((one) => one.startsWith(`${name}:`)) ?? expect.fail(`there is no ${name}`);
+  const [first, second] = [bodyOf("provost"), bodyOf("provost-2")];
+  expect(first).toMatch(/^provost: &provost\n/);
+  expect(second).toMatch(/^ {4}<<: \*provost\n {4}profiles:\n {6}- cluster\n/m);
+  const [firstOwn, secondOwn] = [first, second].map((body) =>
+    [/127\.0\.0\.1:\d+:8080/, /[\w-]+:\/data$/m].map((own) => own.exec(body)?.[0]),
+  );
+  expect(firstOwn).toEqual(["127.0.0.1:8080:8080", "data:/data"]);
+  expect(secondOwn).toEqual(["127.0.0.1:8081:8080", "data-2:/data"]);
 });
 
 const minutes = 2000;

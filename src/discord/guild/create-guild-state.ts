@@ -5,7 +5,8 @@ import { roleRef } from "../../kernel/ids.ts";
 import type { GatewayListener } from "../gateway/listeners.ts";
 import type { GuildState, MemberState, ServedGuilds, Tracked } from "../guild-state.ts";
 import { createForeignGuilds } from "./foreign.ts";
-import { createGuildLink } from "./link.ts";
+import { createGuildLink, type GuildLink } from "./link.ts";
+import { followLeader, type Following } from "./follow.ts";
 import { createGuildListeners } from "./listeners.ts";
 import { createLookUps, type LookUpLimits, type LookUps } from "./look-up.ts";
 import type { MemberSource } from "./member-read.ts";
@@ -41,6 +42,8 @@ export interface GuildStateOptions {
   noteMs?: number;
   sync?: SyncLimits;
   lookUp?: LookUpLimits;
+  /** Where another process may have the link to Discord, and write the state. */
+  following?: Following;
 }
 
 /** Wires the parts of the guild state: record, freshness, member lists, look-ups, tracking and listeners. */
@@ -62,7 +65,7 @@ function createGuildEngine({ database, logger, served, clock = systemClock, ...o
     },
     onGivenUp: (guildIds) => readLater(guildIds),
   });
-  const link = createGuildLink({ clock, isFailing: () => record.isFailing() });
+  const link = createGuildLink({ clock, isFailing: () => record.isFailing(), leader: options.following?.leader });
   const isLinked = (): boolean => link.isLinked();
   const isPresent = (guildId: string): boolean => record.guild(guildId)?.present === true;
   const presentGuilds = (): string[] => record.guilds().flatMap((guild) => (guild.present ? [guild.id] : []));
@@ -153,10 +156,12 @@ function createGuildEngine({ database, logger, served, clock = systemClock, ...o
 const stopMs = 5000;
 
 /** The state of the guilds; without a link to Discord it answers as last stored. `feed` is for the connection to the gateway. */
-export function createGuildState(options: GuildStateOptions): GuildState & { feed: GuildFeed } {
+export function createGuildState(options: GuildStateOptions): GuildState & { feed: GuildFeed; own: GuildLink["own"] } {
   const { staleLimitSeconds = 900, noteMs = 60_000 } = options;
   const engine = createGuildEngine(options);
   const { record, link, tracking, changes } = engine;
+  const { following } = options;
+  if (following !== undefined) followLeader(following, { ...options, record });
   let timer: NodeJS.Timeout | undefined;
 
   return {
@@ -187,6 +192,7 @@ export function createGuildState(options: GuildStateOptions): GuildState & { fee
     forget: (userId) => record.forget(userId),
     presences: engine.presences,
     onChange: changes.listen,
+    own: link.own,
     feed: {
       listeners: engine.listeners,
       attach(source) {

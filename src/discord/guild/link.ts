@@ -21,21 +21,32 @@ export interface GuildLink {
   isLive(): boolean;
   freshness(): Freshness;
   ageSeconds(): number;
+  /** How current the state is that this process keeps by itself. */
+  own(): { isLive: boolean; asOf: Date | null };
 }
 
 interface GuildLinkOptions {
   clock: Clock;
   isFailing(): boolean;
+  /** How current the state of another process is, which this one follows; undefined where it follows none. */
+  leader?: (() => { isLive: boolean; asOf: Date | null } | undefined) | undefined;
 }
 
 /** Starts without a link; `startFrom` sets the age of the stored state. */
-export function createGuildLink({ clock, isFailing }: GuildLinkOptions): GuildLink & { startFrom(asOf: Date | null): void } {
+export function createGuildLink({ clock, isFailing, leader }: GuildLinkOptions): GuildLink & { startFrom(asOf: Date | null): void } {
   const unread = new Set<string>();
   const unavailable = new Set<string>();
   let isUp = false;
   let lastGood: Date | null = null;
 
-  const isLive = (): boolean => isUp && unread.size === 0 && unavailable.size === 0 && !isFailing();
+  const isLiveHere = (): boolean => isUp && unread.size === 0 && unavailable.size === 0 && !isFailing();
+  /** What the process told that is followed counts on when it tells nothing any more. */
+  const followed = () => {
+    const told = leader?.();
+    if (told !== undefined) lastGood = told.isLive ? clock.now() : told.asOf;
+    return told;
+  };
+  const isLive = (): boolean => followed()?.isLive ?? isLiveHere();
   const ageSeconds = (): number => (lastGood === null ? Infinity : Math.max(0, (clock.now().getTime() - lastGood.getTime()) / 1000));
 
   return {
@@ -65,7 +76,7 @@ export function createGuildLink({ clock, isFailing }: GuildLinkOptions): GuildLi
       unavailable.delete(guildId);
     },
     sign(at = clock.now()) {
-      if (isLive() && (lastGood === null || at > lastGood)) lastGood = at;
+      if (isLiveHere() && (lastGood === null || at > lastGood)) lastGood = at;
     },
     isLive,
     freshness() {
@@ -73,6 +84,7 @@ export function createGuildLink({ clock, isFailing }: GuildLinkOptions): GuildLi
       return { stale: true, asOf: lastGood, ageSeconds: lastGood === null ? null : Math.floor(ageSeconds()) };
     },
     ageSeconds,
+    own: () => ({ isLive: isLiveHere(), asOf: isLiveHere() ? clock.now() : lastGood }),
     startFrom(asOf) {
       lastGood = asOf;
     },

@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import type { Database } from "../../database/database.ts";
-import { Prisma } from "../../generated/sqlite/client.ts";
-import { createGuildMirror, type GuildMirror, memberKey, sameGuild, sameMember, sameRoles, storedMember } from "./mirror.ts";
+import { type GuildMember, Prisma } from "../../generated/sqlite/client.ts";
+import { createGuildMirror, emptyRows, type GuildMirror, memberKey, sameGuild, sameMember, sameRoles, storedMember } from "./mirror.ts";
 import type { GuildInfo, MemberState, RoleInfo, ServedGuilds } from "../guild-state.ts";
 import { createGuildWriter } from "./writer.ts";
 
@@ -11,6 +11,14 @@ const noRoles: ReadonlyMap<string, RoleInfo> = new Map();
 interface Committed {
   users: readonly string[];
   everything: boolean;
+}
+
+/** What of the stored state is read again. */
+interface Reloaded {
+  /** Guilds and their roles. */
+  guilds: boolean;
+  /** Whose memberships; undefined: everybody's. */
+  userIds: readonly string[] | undefined;
 }
 
 /** The latest known state of guilds, roles and members. Setting a known value costs no write. */
@@ -33,6 +41,10 @@ export interface GuildRecord {
   setSynced(guildId: string, at: Date): void;
   /** @param served rows of other guilds, which may have been served once, are not loaded */
   load(served: ServedGuilds): Promise<void>;
+  /** Show what another process has stored meanwhile. */
+  reload(served: ServedGuilds, what: Reloaded): Promise<void>;
+  /** Forget those of some people of whom another process has deleted everything. */
+  forgetDeleted(userIds: readonly string[]): Promise<void>;
   idle(): Promise<void>;
   isFailing(): boolean;
   stop(ms: number): Promise<void>;
@@ -107,7 +119,18 @@ export function createGuildRecord({ database, logger, onCommitted, onGivenUp }: 
       const known = record.guild(guildId);
       if (known !== undefined) record.setGuild({ ...known, syncedAt: at });
     },
-    load: (served) => loadMirror(database, mirror, served),
+    async load(served) {
+      await Promise.all([loadGuilds(database, mirror, served), loadMembers(database, mirror, served)]);
+    },
+    async reload(served, { guilds, userIds }) {
+      const isChanged = guilds && (await loadGuilds(database, mirror, served));
+      await loadMembers(database, mirror, served, userIds);
+      onCommitted({ users: userIds ?? [], everything: isChanged || userIds === undefined });
+    },
+    async forgetDeleted(userIds) {
+      const stored = new Set((await readMembers(database, userIds)).map(({ userId }) => userId));
+      for (const userId of userIds) if (!stored.has(userId) && mirror.memberships(userId).length > 0) record.forget(userId);
+    },
     idle: () => writer.idle(),
     isFailing: () => writer.isFailing(),
     stop: (ms) => writer.stop(ms),
@@ -115,29 +138,51 @@ export function createGuildRecord({ database, logger, onCommitted, onGivenUp }: 
   return record;
 }
 
-async function loadMirror(database: Database, mirror: GuildMirror, served: ServedGuilds): Promise<void> {
-  const [guilds, roles, members] = await Promise.all([
+/** @returns whether they look otherwise than before */
+async function loadGuilds(database: Database, mirror: GuildMirror, served: ServedGuilds): Promise<boolean> {
+  const [guilds, roles] = await Promise.all([
     database.read.$select("Guild", Prisma.empty),
     database.read.$select("GuildRole", Prisma.empty),
-    database.read.$select("GuildMember", Prisma.empty),
   ]);
-  const roleLists = new Map<string, Map<string, RoleInfo>>();
+  const lists = new Map<string, Map<string, RoleInfo>>([...mirror.roles.keys()].map((guildId) => [guildId, new Map()]));
   for (const { guildId, id, name, position, color, hoist } of roles) {
     if (!served.has(guildId)) continue;
-    const list = roleLists.get(guildId) ?? new Map<string, RoleInfo>();
-    roleLists.set(guildId, list.set(id, { id, name, position, color, hoist }));
+    const list = lists.get(guildId) ?? new Map<string, RoleInfo>();
+    lists.set(guildId, list.set(id, { id, name, position, color, hoist }));
   }
-  mirror.apply({
-    guilds: new Map(
-      guilds
-        .filter((row) => served.has(row.id))
-        .map(({ id, name, icon, ownerId, present, syncedAt }) => [id, { id, name, icon, ownerId, present, syncedAt }]),
-    ),
-    roles: roleLists,
-    members: new Map(
-      members.filter((row) => served.has(row.guildId)).map((row) => [memberKey(row.guildId, row.userId), storedMember(row)]),
-    ),
-  });
+  const found = guilds.filter((row) => served.has(row.id));
+  const isChanged =
+    found.some((row) => !isSame(mirror.guilds.get(row.id), row, sameGuild)) ||
+    [...lists].some(([guildId, list]) => !isSame(mirror.roles.get(guildId), list, sameRoles));
+  const infos = found.map(({ id, name, icon, ownerId, present, syncedAt }) => ({ id, name, icon, ownerId, present, syncedAt }));
+  mirror.apply({ ...emptyRows(), guilds: new Map(infos.map((info) => [info.id, info])), roles: lists });
+  return isChanged;
+}
+
+const isSame = <T>(before: T | undefined, now: T, same: (a: T, b: T) => boolean): boolean => before !== undefined && same(before, now);
+
+/** @param userIds only these people. Those of whom nothing is stored are forgotten */
+async function loadMembers(database: Database, mirror: GuildMirror, served: ServedGuilds, userIds?: readonly string[]): Promise<void> {
+  const rows = await readMembers(database, userIds);
+  const stored = new Set(rows.map(({ userId }) => userId));
+  for (const userId of userIds ?? [...mirror.users()]) if (!stored.has(userId)) mirror.forget(userId);
+  const members = rows
+    .filter((row) => served.has(row.guildId))
+    .map((row) => [memberKey(row.guildId, row.userId), storedMember(row)] as const);
+  mirror.apply({ ...emptyRows(), members: new Map(members) });
+}
+
+/** Values of one statement. */
+const idsAtOnce = 900;
+
+async function readMembers({ read }: Database, userIds?: readonly string[]): Promise<GuildMember[]> {
+  if (userIds === undefined) return read.$select("GuildMember", Prisma.empty);
+  const rows: GuildMember[] = [];
+  for (let from = 0; from < userIds.length; from += idsAtOnce) {
+    const some = userIds.slice(from, from + idsAtOnce);
+    rows.push(...(await read.$select("GuildMember", Prisma.sql`WHERE t.user_id IN (${Prisma.join(some)})`)));
+  }
+  return rows;
 }
 
 /** Changes of more people than this at once are announced as "anything may have changed". */

@@ -22,7 +22,7 @@ export interface ShownAlert extends AlertChange {
 
 export interface AlertsDeps extends Deps<"clock"> {
   database: Database;
-  events: Pick<EventsService, "onEmit" | "isForFew">;
+  events: Pick<EventsService, "onEmit" | "onOthers" | "isForFew">;
   channels: Pick<ChannelsService, "of" | "alertsOf" | "chosenAt">;
   guildState: Pick<GuildState, "guilds">;
   keeping: Keeping;
@@ -192,13 +192,14 @@ export function createAlerts({ database, clock, events, channels, guildState, ke
     },
 
     start(): void {
+      const wake = (): void => {
+        isWoken = true;
+        alarm.abort();
+      };
       events.onEmit((tx, { type }) => {
-        if (alertChangesOf(type).length === 0) return;
-        tx.afterCommit(() => {
-          isWoken = true;
-          alarm.abort();
-        });
+        if (alertChangesOf(type).length > 0) tx.afterCommit(wake);
       });
+      events.onOthers(wake);
       loop ??= run();
     },
 

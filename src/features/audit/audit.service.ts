@@ -1,7 +1,7 @@
 import { createRecorder, type AuditInput } from "./record.ts";
 import { Readable } from "node:stream";
 import type { Database, Logger, Tx } from "../../database/database.ts";
-import { can, requirePermission, systemCall, type Call } from "../../kernel/call.ts";
+import { can, requirePermission, processCall, type Call } from "../../kernel/call.ts";
 import { systemClock, type Clock } from "../../kernel/clock.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { uuid7 } from "../../kernel/ids.ts";
@@ -56,7 +56,7 @@ export function createAuditService(deps: AuditDeps) {
   const denied = createDenied({
     clock,
     write: (attempts, overflow) =>
-      database.write(systemCall("job", uuid7()), async (tx) => {
+      database.write(processCall(uuid7()), async (tx) => {
         for (const entry of await deniedEntries(tx, attempts, overflow)) record(tx, entry);
       }),
     onFailure: (error) => logger?.warn({ err: error }, "refused attempts could not be written to the audit; it is tried again"),
@@ -165,6 +165,9 @@ export function createAuditService(deps: AuditDeps) {
       await keeper?.sweep();
       return retainDetails({ database, clock, record, days: detailsDays }, call);
     },
+
+    /** Take over what other processes have signed. */
+    copyCheckpoints: async (): Promise<void> => keeper?.copy(),
 
     /** The position of the newest entry; 0 without one. */
     headSequence: (): Promise<number> => lastOf(database.read),

@@ -37,6 +37,8 @@ export interface CheckpointsDeps {
   hashAt: (seq: number) => Promise<string | undefined>;
   clock: Clock;
   logger: Logger;
+  /** The lines of every process, where several serve together, and whether it is this one that signs without being asked. */
+  shared?: { after(at: string | undefined): Promise<CheckpointLine[]>; add(line: CheckpointLine): Promise<void>; isSigner(): boolean };
 }
 
 const shorter = "The chain is shorter than its newest signed position";
@@ -46,7 +48,7 @@ const whatToDo =
 
 /** Keeps signed positions of the chain outside the database. */
 export function createCheckpoints(deps: CheckpointsDeps) {
-  const { signer, minutes, entries = 1000, origin, head, hashAt, clock, logger } = deps;
+  const { signer, minutes, entries = 1000, origin, head, hashAt, clock, logger, shared } = deps;
   const file = createCheckpointFile(deps.path);
   const isOurs = createLineCheck([signer]);
   let known: { seq: number; at: number } = { seq: 0, at: clock.now().getTime() };
@@ -62,7 +64,13 @@ export function createCheckpoints(deps: CheckpointsDeps) {
     return lines.find((line) => line.origin === from && isOurs(line) === true);
   }
 
+  /** Add to the file what other processes have signed. */
+  async function copy(): Promise<void> {
+    for (const line of (await shared?.after((await latest())?.at)) ?? []) await file.append(line);
+  }
+
   async function append(): Promise<CheckpointLine | undefined> {
+    await copy();
     const last = await latest();
     if (last !== undefined) known = { seq: last.seq, at: Date.parse(last.at) };
     const now = await head();
@@ -74,6 +82,7 @@ export function createCheckpoints(deps: CheckpointsDeps) {
 
   async function add(said: Pick<CheckpointLine, "seq" | "hash" | "at" | "restored">): Promise<CheckpointLine> {
     const line = signer.sign({ origin: await origin(), ...said });
+    await shared?.add(line);
     await file.append(line);
     known = { seq: line.seq, at: Date.parse(line.at) };
     logger.info({ checkpoint: line }, "signed the head of the audit chain");
@@ -91,6 +100,8 @@ export function createCheckpoints(deps: CheckpointsDeps) {
   }
   /** Sign the head of the chain if it is further than the youngest position. @throws Error of the file or the database */
   const write = (): Promise<CheckpointLine | undefined> => inTurn(append);
+
+  const isSigner = (): boolean => shared?.isSigner() ?? true;
 
   const isDue = (): boolean =>
     reason !== undefined || clock.now().getTime() - known.at >= minutes * 60_000 || newest - known.seq >= entries;
@@ -115,7 +126,7 @@ export function createCheckpoints(deps: CheckpointsDeps) {
     note({ seq }: Head): void {
       newest = Math.max(newest, seq);
       // A file that refuses is asked again by the job, not by every entry.
-      if (newest - known.seq >= entries && !isWriting && reason === undefined) void attempt();
+      if (newest - known.seq >= entries && !isWriting && reason === undefined && isSigner()) void attempt();
     },
     write,
     /** Sign that the chain goes on at a position, and that earlier lines beyond it count no longer. @throws Error of the file */
@@ -125,13 +136,15 @@ export function createCheckpoints(deps: CheckpointsDeps) {
     },
     /** `write` when new entries have waited long enough. Never fails: what went wrong is logged and kept in `state`. */
     sweep: (): Promise<void> => attempt(isDue),
+    /** Add to the file what other processes have signed. */
+    copy: (): Promise<void> => inTurn(copy),
     latest,
     /** What is wrong with the file, in words for the operator. */
     state: (): { reason?: string } => ({ ...(reason !== undefined && { reason }) }),
     /** Sign what is new, at a clean stop. */
     async close(): Promise<void> {
       await turn;
-      await attempt();
+      if (isSigner()) await attempt();
     },
   };
 }

@@ -1,15 +1,17 @@
 import { auditCommands } from "./audit.commands.ts";
+import type { Jobs } from "../../jobs.ts";
 import { feature } from "../../compose.ts";
 import type { Core } from "../../core.ts";
 import { auditRoutes } from "./audit.routes.ts";
 import { createAuditService } from "./audit.service.ts";
 import { createCheckpoints } from "./checkpoints.ts";
+import { createSharedCheckpoints } from "./shared-checkpoints.ts";
 import { createSigner } from "./sign.ts";
 import { epochSeconds } from "../../kernel/clock.ts";
 
 export const audit = feature({
   commands: auditCommands,
-  create({ config, database, instanceId, keyFor, cursors, clock, logger }: Core) {
+  create({ config, database, instanceId, keyFor, cursors, clock, logger, cluster }: Core) {
     const { auditEntry } = database.read;
     const origin = () => Promise.resolve(instanceId);
     const keeper = createCheckpoints({
@@ -21,6 +23,7 @@ export const audit = feature({
       hashAt: async (seq) => (await auditEntry.findUnique({ where: { seq }, select: { hash: true } }))?.hash,
       clock,
       logger,
+      ...(config.cluster && { shared: createSharedCheckpoints(database, cluster.isLeader) }),
     });
     const checkpoints = { keeper, path: config.auditCheckpoints };
     const detailsDays = config.auditDetailsDays;
@@ -28,6 +31,7 @@ export const audit = feature({
   },
   routes: ({ audit }) => auditRoutes(audit),
   jobs: ({ audit }) => ({ audit: audit.sweep }),
+  jobsEach: ({ audit, config }): Jobs => (config.cluster ? { auditCheckpoints: audit.copyCheckpoints } : {}),
   metrics: ({ audit }) => ({
     provost_audit_head_sequence: audit.headSequence,
     provost_audit_checkpoint_sequence: async () => (await audit.signed())?.seq ?? 0,

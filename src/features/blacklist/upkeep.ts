@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Database, Tx } from "../../database/database.ts";
 import { insertRows } from "../../database/insert.ts";
 import { inBatches } from "../../kernel/pause.ts";
-import { systemCall, requirePermission, type Call } from "../../kernel/call.ts";
+import { processCall, requirePermission, type Call } from "../../kernel/call.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 import { textColumns, wordRows } from "./words.ts";
 import type { Clock } from "../../kernel/clock.ts";
@@ -61,7 +61,7 @@ export function createWordsCatchUp({ database }: { database: Database }) {
   return {
     /** A first part, which is all there is in a new or small database. */
     async begin(): Promise<void> {
-      isDone = (await part(systemCall("job", uuid7()))) < catchUpBatch;
+      isDone = (await part(processCall(uuid7()))) < catchUpBatch;
     },
 
     /** All that is left, a bounded part at a time; answers how many. */

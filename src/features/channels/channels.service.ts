@@ -67,10 +67,14 @@ export function createChannelsService({ database, audit, guildState, cursors }: 
   }
 
   return {
-    /** Fill the memory from the database; once, at boot. */
+    /** Fill the memory from the database. */
     async load(): Promise<void> {
       const rows = await database.read.$select("Setting", Prisma.sql`WHERE t.key LIKE ${`${channelsKey("")}%`}`);
-      for (const { key, value } of rows) known.set(guildOf(key), readChannels(value));
+      for (const { key, value } of rows) {
+        const found = readChannels(value);
+        // What was read may be older than what was chosen meanwhile.
+        if (found.revision >= of(guildOf(key)).revision) known.set(guildOf(key), found);
+      }
     },
 
     /** The channels of a guild that is served; none for any other. No I/O. */

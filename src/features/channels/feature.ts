@@ -1,9 +1,14 @@
+import { oneAtATime } from "../../cluster/changes.ts";
+import type { Core } from "../../core.ts";
 import { feature } from "../../compose.ts";
 import { channelsRoutes } from "./channels.routes.ts";
 import { type ChannelsDeps, createChannelsService } from "./channels.service.ts";
 
 export const channels = feature({
-  create: (deps: ChannelsDeps) => ({ channels: createChannelsService(deps) }),
+  create: (deps: ChannelsDeps & Pick<Core, "changes">) => ({ channels: createChannelsService(deps) }),
   routes: ({ channels }) => channelsRoutes(channels),
-  load: ({ channels }) => channels.load(),
+  async load({ channels, changes }) {
+    changes.listen("settings", oneAtATime(channels.load));
+    await channels.load();
+  },
 });

@@ -3,6 +3,7 @@ import type { Series } from "../../database/tx.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
 import { systemClock, type Clock } from "../../kernel/clock.ts";
 import { uuid7 } from "../../kernel/ids.ts";
+import { createChanges, type Changes } from "../../cluster/changes.ts";
 import { eventsPolicy } from "./events.policy.ts";
 import { eventTypes, type EventType } from "./types.ts";
 
@@ -15,15 +16,20 @@ export interface EventInput {
   data: Readonly<Record<string, string | number | boolean | null | readonly string[]>>;
 }
 
+interface EventsDeps {
+  database: Database;
+  clock?: Clock;
+  changes?: Changes;
+}
+
 export type EventsService = ReturnType<typeof createEventsService>;
 
 const keptMs = 7 * 86_400_000;
 const sweptAtOnce = 5000;
 
 /** The outbox: events are written in the transaction of what they tell of, and come to nothing with it. */
-export function createEventsService({ database, clock = systemClock }: { database: Database; clock?: Clock }) {
+export function createEventsService({ database, clock = systemClock, changes = createChanges() }: EventsDeps) {
   const heard = new WeakSet<Tx>();
-  const listeners = new Set<() => void>();
   const taps = new Set<(tx: Tx, event: EventInput) => void>();
 
   return {
@@ -33,9 +39,7 @@ export function createEventsService({ database, clock = systemClock }: { databas
       for (const tap of taps) tap(tx, event);
       if (heard.has(tx)) return;
       heard.add(tx);
-      tx.afterCommit(() => {
-        for (const listener of listeners) listener();
-      });
+      tx.afterCommit(() => changes.tell("outbox_events", { isOwn: true }));
     },
 
     /** See events as they are told, in their transactions: for what has to follow together with them. */
@@ -47,9 +51,14 @@ export function createEventsService({ database, clock = systemClock }: { databas
     isForFew: ({ type, permission }: { type: string; permission: string }): boolean =>
       eventTypes[type as EventType].permission !== permission,
 
-    /** Hear that events of this process were committed. */
-    onCommit(listener: () => void): void {
-      listeners.add(listener);
+    /** Hear that events were committed, of this process and of others. */
+    onCommit: (listener: () => void): void => changes.listen("outbox_events", listener),
+
+    /** Hear that another process may have committed events: for work that hears of what this one does by itself. */
+    onOthers(listener: () => void): void {
+      changes.listen("outbox_events", ({ isOwn }) => {
+        if (!isOwn) listener();
+      });
     },
 
     /** Delete the oldest events once they are seven days old, a bounded part at a time; the newest stays. Answers how many. */

@@ -5,7 +5,7 @@ import { createEventsService } from "./events.service.ts";
 import { createEventStreams, type StreamsDeps } from "./streams.service.ts";
 
 export const events = feature({
-  create: ({ database, clock }: Core) => ({ events: createEventsService({ database, clock }) }),
+  create: ({ database, clock, changes }: Core) => ({ events: createEventsService({ database, clock, changes }) }),
   jobs: ({ events }) => ({ events: events.sweep }),
 });
 

@@ -1,3 +1,4 @@
+import { oneAtATime } from "../../cluster/changes.ts";
 import { feature } from "../../compose.ts";
 import type { Core } from "../../core.ts";
 import type { BlacklistTransfer } from "../blacklist/import/import.service.ts";
@@ -9,8 +10,11 @@ import { createFollowsService, type FollowsDeps } from "./follows.service.ts";
 
 /** What followed lists say, as other features ask it. */
 export const followedEntries = feature({
-  create: (deps: Pick<Core, "database" | "clock">) => ({ followedEntries: createFollowedEntries(deps) }),
-  load: ({ followedEntries }) => followedEntries.load(),
+  create: (deps: Pick<Core, "database" | "clock" | "changes">) => ({ followedEntries: createFollowedEntries(deps) }),
+  async load({ followedEntries, changes }) {
+    changes.listen("followed_lists", oneAtATime(followedEntries.load));
+    await followedEntries.load();
+  },
 });
 
 type Needs = Omit<FollowsDeps, "entries" | "readers" | "outgoing"> &

@@ -1,4 +1,5 @@
 import { feature } from "../../compose.ts";
+import type { NodeInfo } from "../../cluster/cluster.ts";
 import type { Capability } from "../../config/values.ts";
 import type { Core } from "../../core.ts";
 import { workflowKinds } from "../../kernel/vocabulary.ts";
@@ -6,10 +7,15 @@ import { oneOf } from "../../metrics/table.ts";
 import { version } from "../../version.ts";
 import { type ChecksDeps, createChecks } from "./checks.ts";
 import { healthRoutes } from "./health.routes.ts";
-import { CheckStatus, type HealthView } from "./health.schema.ts";
+import { CheckStatus, type HealthView, type NodeView } from "./health.schema.ts";
 import { createHealthService } from "./health.service.ts";
 import { withLeaderChecks } from "./leader-checks.ts";
 import { createStallWatch } from "./stall-watch.ts";
+
+function presentNode({ startedAt, heartbeatAt, isLeader, ...node }: NodeInfo, own: string): NodeView {
+  const times = { started_at: startedAt.toISOString(), heartbeat_at: heartbeatAt.toISOString() };
+  return { ...node, ...times, is_leader: isLeader, is_self: node.id === own };
+}
 
 interface HealthNeeds extends Core, ChecksDeps {
   database: Core["database"];
@@ -21,7 +27,7 @@ interface HealthNeeds extends Core, ChecksDeps {
 
 export const health = feature({
   create(deps: HealthNeeds) {
-    const { config, clock, instanceId, stopping, routeRegistry } = deps;
+    const { config, clock, instanceId, isLeaving, routeRegistry, cluster } = deps;
     const stallWatch = createStallWatch(deps);
     const isOn = (capability: Capability): boolean => !config.switchedOff.has(capability);
     return {
@@ -49,15 +55,18 @@ export const health = feature({
           events: true,
         }),
         routes: routeRegistry,
-        isShuttingDown: () => stopping.aborted,
+        nodes: () => cluster.nodes().map((node) => presentNode(node, cluster.nodeId)),
+        isShuttingDown: isLeaving,
         isAlive: stallWatch.isAlive,
       }),
     };
   },
   routes: ({ health }) => healthRoutes(health),
-  start: ({ stallWatch }) => stallWatch.start(),
+  startEach: ({ stallWatch }) => stallWatch.start(),
   stop: async ({ stallWatch }) => stallWatch.stop(),
-  metrics: ({ health }) => ({
+  metrics: ({ health, cluster }) => ({
+    provost_nodes: cluster.liveNodes,
+    provost_node_leads: () => Number(cluster.isLeader()),
     provost_health_check: async () =>
       (await health.statuses()).flatMap(([check, now]) => oneOf(CheckStatus.options, now, (status) => ({ check, status }))),
   }),

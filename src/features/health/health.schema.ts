@@ -25,6 +25,21 @@ export const CapabilitiesView = z
   .meta({ id: "Capabilities", description: "What of the contract is in use here" });
 export type CapabilitiesView = z.infer<typeof CapabilitiesView>;
 
+/** One of the processes that serve an installation together. */
+export const NodeView = z
+  .object({
+    id: z.string(),
+    host: z.string(),
+    pid: z.number().int(),
+    version: z.string(),
+    started_at: Timestamp,
+    heartbeat_at: Timestamp.meta({ description: "When it last said that it is there; after 15 seconds without a word it counts as gone" }),
+    is_leader: z.boolean().meta({ description: "Whether it has the link to Discord and does what only one may do" }),
+    is_self: z.boolean().meta({ description: "Whether it is the one that answers" }),
+  })
+  .meta({ id: "Node" });
+export type NodeView = z.infer<typeof NodeView>;
+
 export const HealthView = z
   .object({
     success: z.boolean(),
@@ -36,6 +51,9 @@ export const HealthView = z
       commit: z.string().optional().meta({ description: "Only for holders of system.health.read" }),
     }),
     api: z.object({ version: z.string(), contract: z.string(), compatible: z.boolean() }),
+    nodes: z.array(NodeView).optional().meta({
+      description: "The processes that serve this installation together, where it is set up so; only for holders of system.health.read",
+    }),
     capabilities: CapabilitiesView,
     routes: z.array(z.object({ method: z.string(), path: z.string(), supported: z.boolean() })),
     checks: z.object({

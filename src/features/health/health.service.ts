@@ -1,6 +1,6 @@
 import { can, type Call } from "../../kernel/call.ts";
 import type { Clock } from "../../kernel/clock.ts";
-import type { CapabilitiesView, CheckView, HealthView, ProbeView, ReadinessView } from "./health.schema.ts";
+import type { CapabilitiesView, CheckView, HealthView, NodeView, ProbeView, ReadinessView } from "./health.schema.ts";
 
 export type HealthService = ReturnType<typeof createHealthService>;
 
@@ -17,13 +17,15 @@ interface HealthGround {
   isShuttingDown: () => boolean;
   /** False once the process can no longer do its work and should be restarted. */
   isAlive?: () => boolean;
+  /** The processes that serve together; none where there is only one. */
+  nodes?: () => readonly NodeView[];
   /** Milliseconds a check may take. */
   patience?: number;
 }
 
 /** What the service says about itself: alive, ready, and how well the parts it stands on do. */
 export function createHealthService(ground: HealthGround) {
-  const { clock, service, patience = 2000 } = ground;
+  const { clock, service, nodes = () => [], patience = 2000 } = ground;
   const names = Object.keys(ground.checks) as CheckName[];
   const check = Object.fromEntries(names.map((name) => [name, shared(ground.checks[name], patience)])) as Record<
     CheckName,
@@ -56,6 +58,7 @@ export function createHealthService(ground: HealthGround) {
           ...(isDetailed && service.commit !== undefined && { commit: service.commit }),
         },
         api: { version: "1", contract: "community-moderation/1", compatible: true },
+        ...(isDetailed && nodes().length > 0 && { nodes: [...nodes()] }),
         capabilities: ground.capabilities(),
         routes: ground.routes(),
         checks: Object.fromEntries(shown) as HealthView["checks"],

@@ -2,6 +2,9 @@ import type { Logger } from "pino";
 import type { Deps } from "../deps.ts";
 import { intelligenceCommands } from "./intelligence.commands.ts";
 import { feature } from "../../compose.ts";
+import type { Core } from "../../core.ts";
+import { systemCall } from "../../kernel/call.ts";
+import { uuid7 } from "../../kernel/ids.ts";
 import type { GuildState } from "../../discord/guild-state.ts";
 import { intelligenceRoutes } from "./intelligence.routes.ts";
 import type { EventsService } from "../events/events.service.ts";
@@ -18,14 +21,17 @@ import { createUserServersService, type UserServersService } from "./user-server
 
 export const intelligence = feature({
   commands: intelligenceCommands,
-  create: (deps: Omit<IntelligenceDeps, "isStaff"> & { events: Pick<EventsService, "onEmit"> }) => ({
+  create: (deps: Omit<IntelligenceDeps, "isStaff"> & Pick<Core, "changes" | "cluster"> & { events: Pick<EventsService, "onEmit"> }) => ({
     ...createIntelligence({ ...deps, isStaff: (userId) => deps.access.of(userId).isStaff }),
     matchCounts: createMatchCounts(deps.events),
   }),
   routes: (services) => intelligenceRoutes(services),
   jobs: ({ matches }) => ({ matches: matches.sweep }),
   metrics: ({ matchCounts }) => ({ provost_matches_total: () => matchCounts().map(([change, count]) => [{ change }, count]) }),
-  load: ({ matches }) => matches.load(),
+  async load({ matches, changes, cluster }) {
+    changes.listen("blacklist_records", ({ keys }) => matches.follow(cluster.isLeader() ? systemCall("job", uuid7()) : null, keys ?? []));
+    await matches.load();
+  },
 });
 
 export interface IntelligenceDeps extends Deps<"database" | "keyring" | "cursors" | "clock" | "audit" | "events" | "servedGuilds"> {

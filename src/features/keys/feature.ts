@@ -14,7 +14,7 @@ export const keys = feature({
     access,
     ...deps
   }: Omit<KeysDeps, "pepper" | "access"> &
-    Pick<Core, "keyFor" | "instanceId" | "clock" | "logger" | "claims"> & { access: AccessDirectory }) {
+    Pick<Core, "keyFor" | "instanceId" | "clock" | "logger" | "changes" | "claims"> & { access: AccessDirectory }) {
     const pepper = keyFor("api-keys");
     const keys = createKeysService({ ...deps, access, pepper });
     const keyStore = createKeyStore({ ...deps, access, keys, pepper });

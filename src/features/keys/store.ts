@@ -1,9 +1,10 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import { importJWK, type CryptoKey } from "jose";
 import { LRUCache } from "lru-cache";
+import { oneAtATime, type Changes } from "../../cluster/changes.ts";
 import type { Database, Logger } from "../../database/database.ts";
 import { type ApiKey, Prisma } from "../../generated/sqlite/client.ts";
-import { systemCall, type CallClient } from "../../kernel/call.ts";
+import { processCall, type CallClient } from "../../kernel/call.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 import { keyedHash } from "../../kernel/secrets.ts";
 import type { AccessDirectory } from "../permissions/access/access.ts";
@@ -26,6 +27,7 @@ export interface KeyStoreOptions {
   logger?: Logger;
   /** How often keys changed by another process are looked for. */
   pollMs?: number;
+  changes?: Changes;
   /** How often the time of last use is written. */
   usageMs?: number;
 }
@@ -36,7 +38,7 @@ const capacity = 10_000;
 
 /** Verified keys in memory. A change of any key, here or in another process, empties it. */
 export function createKeyStore(options: KeyStoreOptions) {
-  const { database, keys, permissions, access, pepper, logger, pollMs = 1000, usageMs = 60_000 } = options;
+  const { database, keys, permissions, access, pepper, logger, changes, pollMs = 1000, usageMs = 60_000 } = options;
   const verified = new LRUCache<string, VerifiedKey>({ max: capacity });
   const used = new Map<string, number>();
   let secretHashes: ReadonlyMap<string, string> = new Map();
@@ -60,12 +62,14 @@ export function createKeyStore(options: KeyStoreOptions) {
     seen = found;
   }
 
+  changes?.listen("api_keys", oneAtATime(poll));
+
   async function writeUse(): Promise<void> {
     const uses = [...used];
     if (uses.length === 0) return;
     used.clear();
     try {
-      await database.write(systemCall("job", uuid7()), async ({ db }) => {
+      await database.write(processCall(uuid7()), async ({ db }) => {
         for (const [id, at] of uses) await db.apiKey.update({ where: { id }, data: { lastUsedAt: new Date(at) } });
       });
     } catch (error) {

@@ -1,3 +1,4 @@
+import { oneAtATime } from "../../cluster/changes.ts";
 import { feature } from "../../compose.ts";
 import type { Core } from "../../core.ts";
 import type { AuditService } from "../audit/audit.service.ts";
@@ -42,9 +43,17 @@ export const listRules = feature({
     const listPreviews = createPreviews({ ...deps, sources, ownList, rules, most: deps.config.actionBreaker });
     return { listSources: sources, listRules: rules, listPreviews };
   },
-  async load({ listRules: rules, listSources: sources }) {
+  async load({ listRules: rules, listSources: sources, changes }) {
+    const loadSources = async (): Promise<void> => {
+      for (const source of sources) await source.load();
+    };
+    changes.listen("settings", oneAtATime(rules.load));
+    changes.listen(["account_links", "matches", "followed_entries"], ({ keys }) => {
+      for (const source of sources) source.learn(keys ?? []);
+      return keys === undefined ? loadSources() : undefined;
+    });
     await rules.load();
-    for (const source of sources) await source.load();
+    await loadSources();
   },
 });
 
@@ -56,7 +65,7 @@ interface ListsNeeds extends Core {
   followedEntries: FollowedEntries;
   access: AccessDirectory;
   audit: AuditService;
-  events: Pick<EventsService, "emit" | "onEmit">;
+  events: Pick<EventsService, "emit" | "onEmit" | "onOthers">;
   workflows: WorkflowsService;
   nativeRecords: Pick<NativeRecords, "registerEnding">;
 }
@@ -96,6 +105,9 @@ export const lists = feature({
   },
   routes: ({ lists }) => listsRoutes(lists),
   jobs: ({ lists }) => ({ exemptions: lists.exemptions.expireDue, listActions: lists.sweep }),
-  start: ({ lists }) => lists.worker.start(),
+  start({ lists, events }) {
+    events.onOthers(lists.worker.wake);
+    lists.worker.start();
+  },
   stop: ({ lists }) => lists.worker.stop(),
 });

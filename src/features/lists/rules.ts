@@ -11,10 +11,14 @@ export function createRules({ database }: Deps<"database">) {
   const known = new Map<string, KnownStance>();
 
   return {
-    /** Fill the memory from the database; once, at boot. */
+    /** Fill the memory from the database. */
     async load(): Promise<void> {
       const rows = await database.read.$select("Setting", Prisma.sql`WHERE t.key LIKE ${`${stanceKey("")}%`}`);
-      for (const { key, value } of rows) known.set(guildOfKey(key), readStance(value));
+      for (const { key, value } of rows) {
+        const [guildId, found] = [guildOfKey(key), readStance(value)];
+        // What was read may be older than what was set meanwhile.
+        if (found.revision >= (known.get(guildId) ?? noRules).revision) known.set(guildId, found);
+      }
     },
     of: (guildId: string): readonly StanceRule[] => (known.get(guildId) ?? noRules).rules,
     known: (guildId: string): KnownStance => known.get(guildId) ?? noRules,

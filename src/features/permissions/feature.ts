@@ -7,9 +7,9 @@ import { createAccess } from "./access/access.ts";
 
 /** What everybody on the staff may do, in memory: the first of all, as nothing is answered without it. */
 export const access = feature({
-  create({ config, database, guildState, clock, logger }: Core) {
+  create({ config, database, guildState, clock, logger, changes }: Core) {
     const { ownerIds } = config.discord;
-    return { access: createAccess({ database, guildState, ownerIds, leaveBars: config.leaveAccess === "none", clock, logger }) };
+    return { access: createAccess({ database, guildState, ownerIds, leaveBars: config.leaveAccess === "none", clock, logger, changes }) };
   },
   async load({ guildState, access }) {
     await guildState.load();

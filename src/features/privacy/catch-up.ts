@@ -1,7 +1,7 @@
 import type { PrivacyDeps, Wipe } from "./wipe.ts";
 import type { Tx, ReadClient } from "../../database/database.ts";
 import { Prisma } from "../../generated/sqlite/client.ts";
-import { systemCall, type Call } from "../../kernel/call.ts";
+import { processCall, type Call } from "../../kernel/call.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 import { erasureKinds, type ErasureKind, type JournalLine } from "./journal/journal.ts";
 import { privacyPolicy, sharedActions } from "./privacy.policy.ts";
@@ -17,10 +17,7 @@ const steps: Readonly<Record<ErasureKind, { wipe?: Exclude<keyof Wipe, "told">; 
   release: {},
 };
 
-/**
- * @returns brings database and journal together: lines that an older, restored database does not know of are carried out on it,
- * and rows whose lines were lost with the file are written into it again
- */
+/** Brings database and journal together. */
 export function createCatchUp({ database, audit, events, journal, hashOf, logger, wipe }: CatchUpDeps) {
   async function carryOut(tx: Tx, line: JournalLine, userId: string): Promise<void> {
     const step = steps[line.kind];
@@ -46,8 +43,7 @@ export function createCatchUp({ database, audit, events, journal, hashOf, logger
     });
   }
 
-  /** @returns how many deletions were carried out again */
-  return async (call: Call = systemCall("job", uuid7())): Promise<number> => {
+  async function compare() {
     const { lines, isCut } = await journal.read();
     if (isCut) logger.warn({}, "the last line of the journal of deletions was cut off; its deletion was never finished");
     const rows = await database.read.$select("Erasure", Prisma.sql`ORDER BY t.at, t.id`);
@@ -55,13 +51,33 @@ export function createCatchUp({ database, audit, events, journal, hashOf, logger
     const written = new Set(lines.map(({ id }) => id));
     const lost = rows.filter(({ id }) => !written.has(id)).map((row) => ({ ...row, kind: kindOf(row.kind) }));
     await journal.append(lost);
-    if (lost.length > 0) logger.warn({ lines: lost.length }, "lines that the journal of deletions had lost were written again");
-    const missing = lines.filter(({ id }) => !done.has(id));
-    if (missing.length === 0) return 0;
-    const people = await findPeople(database.read, new Set(missing.map(({ subjectHash }) => subjectHash)), hashOf);
-    for (const line of missing) await apply(call, line, people.get(line.subjectHash));
-    logger.warn({ deletions: missing.length, people: people.size }, "deletions that this database did not know of were carried out again");
-    return missing.length;
+    return { lost, missing: lines.filter(({ id }) => !done.has(id)), rows: rows.length };
+  }
+
+  let copied: number | undefined;
+
+  return {
+    /**
+     * Carry out lines that an older, restored database does not know of, and write rows into the journal whose lines were lost with the file. Once,
+     * at boot. @returns how many deletions were carried out again. @throws Error in plain words
+     */
+    async catchUp(call: Call = processCall(uuid7())): Promise<number> {
+      const { lost, missing } = await compare();
+      if (lost.length > 0) logger.warn({ lines: lost.length }, "lines that the journal of deletions had lost were written again");
+      if (missing.length === 0) return 0;
+      const people = await findPeople(database.read, new Set(missing.map(({ subjectHash }) => subjectHash)), hashOf);
+      for (const line of missing) await apply(call, line, people.get(line.subjectHash));
+      logger.warn(
+        { deletions: missing.length, people: people.size },
+        "deletions that this database did not know of were carried out again",
+      );
+      return missing.length;
+    },
+
+    /** Write what other processes have deleted into the journal of this one. */
+    async copyLost(): Promise<void> {
+      if ((await database.read.erasure.count()) !== copied) copied = (await compare()).rows;
+    },
   };
 }
 

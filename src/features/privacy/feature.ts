@@ -35,7 +35,7 @@ export const personalData = feature({
   close: ({ reads }) => reads.close(),
 });
 
-interface PrivacyNeeds extends Omit<PrivacyDeps, "hashOf" | "guildState">, Site, Pick<Core, "limiters" | "guildState"> {
+interface PrivacyNeeds extends Omit<PrivacyDeps, "hashOf" | "guildState">, Site, Pick<Core, "limiters" | "guildState" | "cluster"> {
   hashOfPerson: PrivacyDeps["hashOf"];
   signIn: SignInService;
 }
@@ -46,6 +46,8 @@ export const privacy = feature({
   routes: ({ privacy }) => privacyRoutes(privacy),
   pages: (services) => privacyPages(services),
   jobs: ({ privacy }) => ({ privacy: privacy.sweep }),
+  // What was noted and refused is tried again; what other processes have deleted is written into the journal of this one.
+  jobsEach: ({ reads, privacy, cluster }) => ({ dataReads: reads.flush, ...(cluster.isOn && { erasureJournal: privacy.copyLost }) }),
   load: ({ privacy }) => privacy.catchUp(),
   close: ({ privacy }) => privacy.close(),
 });

@@ -18,8 +18,7 @@ export function createPrivacyService(deps: PrivacyDeps) {
   const makeExport = createExporter({ ...deps, read: database.read, dialect: database.dialect });
 
   return {
-    /** Carry out every deletion of the journal that this database does not know of. Once, at boot. @throws Error in plain words */
-    catchUp: createCatchUp({ ...deps, wipe }),
+    ...createCatchUp({ ...deps, wipe }),
     ...createRedaction({ ...deps, wipe }),
 
     /** Everything stored about a person that they may have; the person's own, or for holders of users.export. */
@@ -75,9 +74,8 @@ export function createPrivacyService(deps: PrivacyDeps) {
     /** Settles when nothing is on its way to Discord any more; before the database is closed. */
     close: (): Promise<void> => wipe.told(),
 
-    /** For the job that runs each minute: what was noted and refused is tried again, what is old goes. @returns how many went */
+    /** For the job that runs each minute: what is old goes. @returns how many went */
     async sweep(call: Call): Promise<number> {
-      await reads.flush();
       const before = addSeconds(clock.now(), -readRetentionDays * 86_400);
       const isDue = (await database.read.dataRead.findFirst({ where: { at: { lt: before } }, select: { userId: true } })) !== null;
       if (!isDue) return 0;

@@ -2,7 +2,7 @@ import type { Deps } from "../deps.ts";
 import { LRUCache } from "lru-cache";
 import type { Logger, Tx } from "../../database/database.ts";
 import type { DataRead } from "../../generated/sqlite/client.ts";
-import { systemCall, type Call } from "../../kernel/call.ts";
+import { processCall, type Call } from "../../kernel/call.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 import type { Erasures } from "./erasures.ts";
 
@@ -40,7 +40,7 @@ export function createDataReads({ database, erasures, clock, logger, maxWaiting 
     while (waiting.size > 0) {
       const batch = [...waiting].slice(0, batchSize);
       const looks = batch.map(([, look]) => look);
-      await database.write(systemCall("job", uuid7()), (tx) => insert(tx, looks, erasures));
+      await database.write(processCall(uuid7()), (tx) => insert(tx, looks, erasures));
       for (const [key] of batch) waiting.delete(key);
       isRefused = false;
     }

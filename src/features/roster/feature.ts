@@ -1,6 +1,7 @@
 import { rosterCommands } from "./roster.commands.ts";
 import type { RosterEntriesDeps } from "./changes.ts";
 import { feature } from "../../compose.ts";
+import type { Jobs } from "../../jobs.ts";
 import type { Core } from "../../core.ts";
 import type { ConsentEnds } from "../authorization/grants/consent-end.ts";
 import { rosterAuditsRoutes } from "./audit/audits.routes.ts";
@@ -20,12 +21,17 @@ export const roster = feature({
 
 /** The roster and Discord, kept in step. */
 export const rosterSync = feature({
-  create({ config, keyFor, ...deps }: Omit<RosterSyncDeps, "isFollowing" | "fingerprintKey"> & Pick<Core, "config" | "keyFor">) {
+  create({
+    config,
+    keyFor,
+    ...deps
+  }: Omit<RosterSyncDeps, "isFollowing" | "fingerprintKey"> & Pick<Core, "config" | "keyFor" | "cluster">) {
     const isFollowing = config.roster.followsDiscord && !config.switchedOff.has("roster.entries");
     return { rosterSync: createRosterSync({ ...deps, isFollowing, fingerprintKey: keyFor("fingerprints") }) };
   },
   routes: ({ rosterSync }) => rosterSyncRoutes(rosterSync),
   jobs: ({ rosterSync }) => ({ rosterSync: rosterSync.catchUp }),
+  jobsEach: ({ rosterSync, cluster }): Jobs => (cluster.isOn ? { rosterTracked: rosterSync.trackEntries } : {}),
   start: ({ rosterSync }) => rosterSync.start(),
   stop: ({ rosterSync }) => rosterSync.stop(),
 });

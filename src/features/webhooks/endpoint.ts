@@ -135,6 +135,8 @@ export function createEndpoint(webhook: Webhook, deps: EndpointDeps) {
 
   const ending = webhook.state === "active" ? loop() : Promise.resolve();
   return {
+    /** Of the web-hook as it was read. */
+    revision: webhook.revision,
     position: (): number => position,
     state: (): "active" | "failing" | "paused" | "disabled" =>
       webhook.state === "active" ? (run.failures > 0 ? "failing" : "active") : (webhook.state as "paused" | "disabled"),

@@ -1,4 +1,5 @@
 import type { Deps } from "../deps.ts";
+import { oneAtATime, type Changes } from "../../cluster/changes.ts";
 import type { Webhook } from "../../generated/sqlite/client.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
 import { uuid7 } from "../../kernel/ids.ts";
@@ -10,6 +11,7 @@ import { webhooksPolicy } from "./webhooks.policy.ts";
 export interface RunnerDeps extends Omit<EndpointDeps, "eventStreams" | "disable" | "onAttempt">, Deps<"database" | "clock"> {
   eventStreams: Pick<EventStreamsService, "after" | "typesOf" | "join">;
   records: WebhookRecords;
+  changes: Changes;
   /** Closes the connections to receivers. */
   closeConnections: () => void;
 }
@@ -23,7 +25,7 @@ const states = ["active", "failing", "paused", "disabled"] as const;
 
 /** Runs the web-hooks in the server. Without any, nothing is followed and nothing waits. */
 export function createRunner(deps: RunnerDeps) {
-  const { database, clock, eventStreams, records, progress, closeConnections, logger } = deps;
+  const { database, clock, changes, eventStreams, records, progress, closeConnections, logger } = deps;
   const endpoints = new Map<string, Endpoint>();
   const attempts = { delivered: 0, failed: 0 };
   let isRunning = false;
@@ -73,8 +75,12 @@ export function createRunner(deps: RunnerDeps) {
     await follow();
   }
 
+  /** Begin with what is stored, and take over what another process has changed. */
   async function load(): Promise<void> {
-    for (const row of await database.read.webhook.findMany()) if (!endpoints.has(row.id)) await put(row);
+    const rows = await database.read.webhook.findMany();
+    for (const row of rows) if (endpoints.get(row.id)?.revision !== row.revision) await put(row);
+    const stored = new Set(rows.map(({ id }) => id));
+    for (const id of endpoints.keys()) if (!stored.has(id)) await remove(id);
     isLoaded = true;
   }
 
@@ -94,7 +100,9 @@ export function createRunner(deps: RunnerDeps) {
     /** Begin with what is stored, now or, where it cannot be read, within a minute. */
     start(): void {
       isRunning = true;
-      void load().catch((error: unknown) =>
+      const again = oneAtATime(load);
+      changes.listen("webhooks", () => (isRunning ? again() : undefined));
+      void again().catch((error: unknown) =>
         logger.warn({ err: error }, "the web-hooks could not be read; it is tried again within a minute"),
       );
     },

@@ -116,14 +116,23 @@ export const appeals = feature({
 
 /** What approvals leave to be done in Discord, or for a date. */
 export const deliveries = feature({
-  create(deps: Omit<DeliveryDeps, "effects"> & { workflows: WorkflowsService; nativeRecords: Pick<NativeRecords, "registerEnding"> }) {
+  create(
+    deps: Omit<DeliveryDeps, "effects"> & {
+      workflows: WorkflowsService;
+      nativeRecords: Pick<NativeRecords, "registerEnding">;
+      events: Pick<EventsService, "emit" | "onOthers">;
+    },
+  ) {
     const deliveries = createDeliveries({ ...deps, effects: deps.workflows.effects });
     deps.nativeRecords.registerEnding(deliveries.endedByHand);
     return { deliveries };
   },
   routes: ({ deliveries }) => deliveriesRoutes(deliveries),
   metrics: ({ deliveries }) => ({ provost_deliveries_due: deliveries.countDue, provost_deliveries_failed: deliveries.countFailed }),
-  start: ({ deliveries }) => deliveries.start(),
+  start({ deliveries, workflows, events }) {
+    deliveries.start();
+    events.onOthers(workflows.effects.wake);
+  },
   stop: ({ deliveries }) => deliveries.stop(),
 });
 

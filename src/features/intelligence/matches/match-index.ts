@@ -1,5 +1,6 @@
 import type { Deps } from "../../deps.ts";
 import type { Database } from "../../../database/database.ts";
+import type { BlacklistRecord } from "../../../generated/sqlite/client.ts";
 import type { Call } from "../../../kernel/call.ts";
 import { addSeconds } from "../../../kernel/clock.ts";
 import type { CandidateIndex, RecordKey } from "../candidates.ts";
@@ -25,8 +26,22 @@ interface KeyRow {
   subject_hash: string | null;
 }
 
+export interface IndexKeeper {
+  load(): Promise<void>;
+  /** Learn what other processes have changed since the last look; answers how many records were new here. */
+  catchUp(call: Call): Promise<number>;
+  /**
+   * Take over these records, which another process may have changed.
+   * @param call compares those that are new here; null: another process does
+   */
+  follow(call: Call | null, ids: readonly string[]): Promise<void>;
+}
+
+const keyFields = { id: true, number: true, kind: true, subjectId: true, subjectHash: true, status: true } as const;
+type KeyedRow = Pick<BlacklistRecord, keyof typeof keyFields>;
+
 /** Keeps the index in step with the stored records, those of other processes too. */
-export function createIndexKeeper(deps: IndexDeps): { load(): Promise<void>; catchUp(call: Call): Promise<number> } {
+export function createIndexKeeper(deps: IndexDeps): IndexKeeper {
   const { database, index, clock } = deps;
   let seenUntil: Date | undefined;
 
@@ -38,6 +53,16 @@ export function createIndexKeeper(deps: IndexDeps): { load(): Promise<void>; cat
         await applyRecords(tx, rows.map(recordOf), deps);
       });
     }
+  }
+
+  /** Take over what is known here, and what ends; answers the ids of what is new. */
+  function takeOver(rows: readonly KeyedRow[]): KeyedRow[] {
+    return rows.filter((row) => {
+      const key = keyOf(row);
+      if (mayCount(row)) return !index.has(key);
+      index.remove(key);
+      return false;
+    });
   }
 
   return {
@@ -56,18 +81,16 @@ export function createIndexKeeper(deps: IndexDeps): { load(): Promise<void>; cat
       for (let after = { updatedAt: since, id: "" }; ;) {
         const rows = await database.read.blacklistRecord.findMany({
           where: laterThan(after),
-          select: { id: true, number: true, kind: true, subjectId: true, subjectHash: true, status: true, updatedAt: true },
+          select: { ...keyFields, updatedAt: true },
           // In the order of the index that finds them: by id, SQLite would walk through all records.
           orderBy: [{ updatedAt: "asc" }, { id: "asc" }],
           take: idsAtOnce,
         });
-        const unknown: string[] = [];
-        for (const row of rows) {
-          const key: RecordKey = { ...row, kind: row.kind === "server" ? "server" : "user" };
-          if (!mayCount(row)) index.remove(key);
-          else if (!index.has(key)) unknown.push(row.id);
-        }
-        await learn(call, unknown);
+        const unknown = takeOver(rows);
+        await learn(
+          call,
+          unknown.map(({ id }) => id),
+        );
         learned += unknown.length;
         if (rows.length < idsAtOnce) break;
         after = rows.at(-1) ?? after;
@@ -75,8 +98,22 @@ export function createIndexKeeper(deps: IndexDeps): { load(): Promise<void>; cat
       seenUntil = began;
       return learned;
     },
+
+    async follow(call, ids) {
+      for (const some of batches(ids, idsAtOnce)) {
+        const unknown = takeOver(await database.read.blacklistRecord.findMany({ where: { id: { in: some } }, select: keyFields }));
+        if (call === null) for (const row of unknown) index.put(keyOf(row));
+        else
+          await learn(
+            call,
+            unknown.map(({ id }) => id),
+          );
+      }
+    },
   };
 }
+
+const keyOf = (row: KeyedRow): RecordKey => ({ ...row, kind: row.kind === "server" ? "server" : "user" });
 
 /** Records changed after a position, or at the same time and later by id. */
 function laterThan({ updatedAt, id }: { updatedAt: Date; id: string }) {

@@ -26,6 +26,8 @@ export interface MatchesService {
   mayList(userId: string): boolean;
   /** Fill the index from the stored records; once, at boot. */
   load(): Promise<void>;
+  /** Take over records that another process may have changed. @param call compares those that are new here; null: another process does */
+  follow(call: Call | null, ids: readonly string[]): Promise<void>;
   /** Compare one person with every record in force. Call after their servers are written in the same transaction. */
   recomputeUser(tx: Tx, userId: string): Promise<MatchChanges>;
   /** Take the lock of matches, which comes before numbers of records. */
@@ -62,6 +64,7 @@ export function createMatchesService(deps: MatchesDeps): MatchesService {
   return {
     mayList: (userId) => !deps.index.isComplete || deps.index.find([], [userId]).size > 0,
     load: keeper.load,
+    follow: keeper.follow,
 
     async recomputeUser(tx, userId) {
       await tx.lock(matchesLock);

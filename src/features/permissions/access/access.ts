@@ -1,6 +1,7 @@
 import type { Database, Logger } from "../../../database/database.ts";
 import type { GuildState, MemberState } from "../../../discord/guild-state.ts";
 import { systemClock, type Clock } from "../../../kernel/clock.ts";
+import { oneAtATime, type Changes, type Topic } from "../../../cluster/changes.ts";
 import { createFacts } from "./facts.ts";
 import { createOwnership } from "./owners.ts";
 import { presentRefs, standingOf, type Access, type PersonFacts } from "./person.ts";
@@ -25,7 +26,18 @@ export interface AccessOptions {
   logger?: Logger;
   /** How often owners added by another process are looked for. */
   pollMs?: number;
+  changes?: Changes;
 }
+
+/** The tables that say what is held in memory here. */
+const heldTables = [
+  "owners",
+  "staff_roles",
+  "staff_role_discord_roles",
+  "role_permissions",
+  "user_permissions",
+  "staff_profiles",
+] as const satisfies Topic[];
 
 /** What is otherwise in a thought experiment. */
 export interface Supposition {
@@ -43,7 +55,7 @@ const listingsMs = 30_000;
  * @param options.guildState is loaded before `load` is called
  */
 export function createAccess(options: AccessOptions) {
-  const { database, guildState, leaveBars = false, clock = systemClock, logger, pollMs = 1000 } = options;
+  const { database, guildState, leaveBars = false, clock = systemClock, logger, pollMs = 1000, changes } = options;
   const memo = new Map<string, Access>();
   const shared = createSharedAccess();
   let version = 0;
@@ -64,6 +76,8 @@ export function createAccess(options: AccessOptions) {
     track();
   });
   const stop = guildState.onChange(changed);
+  changes?.listen(heldTables, oneAtATime(facts.reload));
+  changes?.listen("blacklist_records", oneAtATime(facts.pollListings));
 
   let tracking = 0;
   const isStale = (): boolean => guildState.isTooOld();

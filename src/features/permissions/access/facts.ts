@@ -19,8 +19,16 @@ export function createFacts(database: Database, configured: ReadonlySet<string>,
   let leaves = new Map<string, Leave>();
   const listings = createListings(database, onChange);
   const newest = createRevisions();
+  /** How often this process has told of a change of its own. */
+  let told = 0;
+
+  const readAll = async () => {
+    const { read } = database;
+    return await Promise.all([readOverrides(read), readOwners(read), readLeaves(read), readRoles(read)]);
+  };
 
   function takeOver(next: readonly StaffRoleRecord[]): void {
+    told += 1;
     roles = new Map(next.map((role) => [role.key, role]));
     byRef = new Map(next.flatMap((role) => role.discord.map((one) => [refOf(one), role] as const)));
     onChange(null);
@@ -30,10 +38,22 @@ export function createFacts(database: Database, configured: ReadonlySet<string>,
 
   return {
     async load(): Promise<void> {
-      const { read } = database;
       await listings.load();
-      [overrides, owners, leaves] = await Promise.all([readOverrides(read), readOwners(read), readLeaves(read)]);
-      takeOver(await readRoles(read));
+      const [entries, owned, away, found] = await readAll();
+      [overrides, owners, leaves] = [entries, owned, away];
+      takeOver(found);
+    },
+    /** Read again what another process may have changed. */
+    async reload(): Promise<void> {
+      for (;;) {
+        const before = told;
+        const [entries, owned, away, found] = await readAll();
+        // What was read may be older than what this process has changed meanwhile.
+        if (told !== before) continue;
+        if (isDeepStrictEqual([entries, owned, away, found], [overrides, owners, leaves, [...roles.values()]])) return;
+        [overrides, owners, leaves] = [entries, owned, away];
+        return takeOver(found);
+      }
     },
     /** Look for owners that another process has added or removed. */
     async pollOwners(): Promise<void> {
@@ -61,6 +81,7 @@ export function createFacts(database: Database, configured: ReadonlySet<string>,
     overridesOf: (userId: string): readonly Override[] => overrides.get(userId) ?? [],
     setOverrides(userId: string, entries: readonly Override[], revision: number): void {
       if (!newest(`overrides:${userId}`, revision)) return;
+      told += 1;
       if (entries.length === 0) overrides.delete(userId);
       else overrides.set(userId, entries);
       onChange(userId);
@@ -69,6 +90,7 @@ export function createFacts(database: Database, configured: ReadonlySet<string>,
     leaveOf: (userId: string) => leaves.get(userId) ?? null,
     setLeave(userId: string, leave: Leave | null, revision: number): void {
       if (!newest(`leave:${userId}`, revision)) return;
+      told += 1;
       if (leave === null) leaves.delete(userId);
       else leaves.set(userId, leave);
       onChange(userId);
@@ -92,6 +114,7 @@ export function createFacts(database: Database, configured: ReadonlySet<string>,
       const next = new Map(owners);
       change(next);
       owners = next;
+      told += 1;
       onChange(null);
     },
   };

@@ -11,6 +11,11 @@ const aboutCase = (userId: string, createdAt: { lte?: Date }) => ({ subjects: { 
 export const recordColumns = {
   Setting: { columns: { key: "code", value: "other" } },
   Counter: { columns: { name: "code", head: "hash" } },
+  Node: { columns: { host: "other", version: "code", leads: "other" } },
+  Leadership: { columns: {} },
+  AuditCheckpoint: { columns: { line: "hash" } },
+  // Kept for an hour.
+  Change: { columns: { topic: "code", keys: "id" } },
   Claim: { columns: { name: "hash", holder: "id", answer: "other" } },
   AuthFailure: { columns: {} },
   LeaderRequest: { columns: { kind: "code", input: "other", answer: "other" } },

@@ -92,6 +92,9 @@ export function createRosterSync(deps: RosterSyncDeps) {
     },
     stop: follow.stop,
 
+    /** Have everyone on the roster stored, whatever roles they hold. */
+    trackEntries,
+
     /** What is left of following. For the job that runs each minute. @returns how many entries were changed, or differ where nothing follows */
     async catchUp(call: Call): Promise<number> {
       requirePermission(call, syncPolicy.jobs);

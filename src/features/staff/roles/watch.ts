@@ -1,4 +1,4 @@
-import { type Cluster, singleProcess } from "../../../cluster/cluster.ts";
+import { singleProcess, type Cluster } from "../../../cluster/cluster.ts";
 import type { Deps } from "../../deps.ts";
 import type { Logger, Tx } from "../../../database/database.ts";
 import { systemCall } from "../../../kernel/call.ts";
@@ -9,6 +9,7 @@ import type { AccessDirectory } from "../../permissions/access/access.ts";
 export interface RoleWatchDeps extends Deps<"database" | "events" | "guildState"> {
   audit: AuditService;
   access: Pick<AccessDirectory, "roles" | "readRole">;
+  /** Of several processes the one that has the link to Discord tells of it. */
   cluster?: Pick<Cluster, "isLeader">;
   logger?: Logger;
 }
@@ -93,7 +94,6 @@ export function createRoleWatch({ database, audit, events, guildState, access, c
     if (guildState.freshness().stale) return;
     for (const one of vanishedNow()) {
       told.add(refOf(one));
-      // Told once, by the process that hears of it first.
       if (!cluster.isLeader()) continue;
       database
         .write(systemCall("job", uuid7()), (tx) => emitVanished(tx, one))
