@@ -47,9 +47,9 @@ export interface Opened {
 }
 
 /** Open the database the address names. */
-export async function openClient(url: string, synchronous: "full" | "normal"): Promise<Opened> {
+export async function openClient(url: string, synchronous: "full" | "normal", isShared = false): Promise<Opened> {
   const dialect = dialectOf(url);
-  const { Client, factory } = dialect === "sqlite" ? onSqlite(url, synchronous) : await onPostgres(url);
+  const { Client, factory } = dialect === "sqlite" ? onSqlite(url, synchronous) : await onPostgres(url, isShared);
   const adapter = await factory.connect();
   const lending = createLending(adapter);
   const client = new Client({ adapter: { ...factory, connect: () => Promise.resolve(lending.adapter) }, errorFormat: "minimal" });
@@ -67,12 +67,12 @@ const onSqlite = (url: string, synchronous: "full" | "normal"): Driver => {
 };
 
 /** What only PostgreSQL needs is read only where it is used. */
-async function onPostgres(url: string): Promise<Driver> {
+async function onPostgres(url: string, isShared: boolean): Promise<Driver> {
   const [client, { createPostgresAdapter }] = await Promise.all([
     import("../generated/postgres/client.ts"),
     import("./postgres-adapter.ts"),
   ]);
-  return { Client: client.PrismaClient as unknown as typeof PrismaClient, factory: createPostgresAdapter(url) };
+  return { Client: client.PrismaClient as unknown as typeof PrismaClient, factory: createPostgresAdapter(url, isShared) };
 }
 
 /** How much of one turn of the event loop queries may take. */

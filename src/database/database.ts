@@ -135,12 +135,12 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   }
 }
 
-async function open({ url, synchronous = "full", logger }: DatabaseOptions): Promise<Opened> {
+async function open({ url, synchronous = "full", logger, epoch }: DatabaseOptions): Promise<Opened> {
   const file = dialectOf(url) === "sqlite" ? sqliteFile(url) : undefined;
   try {
     if (file !== undefined) await ensureFolder(dirname(resolve(file)));
     for (const name of await migrate(url)) logger?.info({ migration: name }, "the tables were brought up to date");
-    return await openClient(url, synchronous);
+    return await openClient(url, synchronous, epoch !== undefined);
   } catch (error) {
     throw databaseRefusal(url, fileError(error, { kind: "folder" }));
   }

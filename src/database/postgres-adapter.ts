@@ -12,8 +12,11 @@ const keptForReads = 2;
 /** What the types of the driver leave out. */
 type Client = pg.PoolClient & { connection: { stream: { cork(): void; uncork(): void } } };
 
-/** The stock PostgreSQL adapter with transactions of our own; failures of the storage are ProblemErrors. */
-export function createPostgresAdapter(url: string): SqlDriverAdapterFactory {
+/**
+ * The stock PostgreSQL adapter with transactions of our own; failures of the storage are ProblemErrors.
+ * @param isShared whether other processes wait for what a session of this one holds, also where its machine is gone without a word
+ */
+export function createPostgresAdapter(url: string, isShared: boolean): SqlDriverAdapterFactory {
   const settings = {
     connectionString: url,
     max: concurrentTransactions + keptForReads,
@@ -29,7 +32,7 @@ export function createPostgresAdapter(url: string): SqlDriverAdapterFactory {
   pool.on("connect", (client) => {
     // A connection that breaks fails its statements; nobody else has to hear of it.
     client.on("error", () => undefined);
-    client.query(noticeSoon).catch(() => undefined);
+    if (isShared) client.query(noticeSoon).catch(() => undefined);
   });
   const nameOf = createNames("read");
   const factory = new PrismaPg(pool, {

@@ -1,4 +1,5 @@
 // @module-tag postgres
+// @module-tag slow
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { beforeAll, describe, expect, test } from "vitest";
