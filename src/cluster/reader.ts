@@ -2,7 +2,7 @@ import type pg from "pg";
 import type { Logger } from "pino";
 import type { ReadClient } from "../database/models.ts";
 import { pause } from "../kernel/pause.ts";
-import { hinted, oneAtATime, topics, type Changes, type Topic } from "./changes.ts";
+import { changesKeptSeconds, hinted, oneAtATime, topics, type Changes, type Topic } from "./changes.ts";
 import { connectAlone, cut } from "./connection.ts";
 
 interface ReaderOptions {
@@ -36,6 +36,7 @@ export function createChangeReader({ url, name, read, changes, logger }: ReaderO
   /** Every transaction below it has ended, and was seen. */
   let horizon: bigint | undefined;
   let seen = new Set<string>();
+  let lookedAt = 0;
 
   async function find(since: bigint): Promise<Row[]> {
     return read.$queryRaw<Row[]>`
@@ -46,10 +47,12 @@ export function createChangeReader({ url, name, read, changes, logger }: ReaderO
   const look = oneAtATime(async () => {
     const since = horizon;
     if (since === undefined) return;
+    const began = performance.now();
     const rows = await find(since);
     const now = BigInt(rows[0]?.horizon ?? since);
-    // Another database has been put in its place, whose transactions are counted anew.
-    if (now < since) for (const topic of topics) changes.tell(topic, { isOwn: false });
+    // Another database may have been put in its place, whose transactions are counted anew; or what has changed is forgotten by now.
+    if (now < since || began - lookedAt > changesKeptSeconds * 1000) for (const topic of topics) changes.tell(topic, { isOwn: false });
+    lookedAt = began;
     const fresh = rows.filter(({ id }) => id !== null && !seen.has(id));
     seen = new Set(rows.flatMap(({ id }) => id ?? []));
     horizon = now;
@@ -107,6 +110,7 @@ export function createChangeReader({ url, name, read, changes, logger }: ReaderO
     /** From here on nothing is missed: to be called before anything is read into memory. */
     async begin(): Promise<void> {
       // No transaction is so late.
+      lookedAt = performance.now();
       horizon = (await find(2n ** 62n))[0]?.horizon;
       if (horizon !== undefined) horizon = BigInt(horizon);
     },

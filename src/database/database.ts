@@ -6,6 +6,7 @@ import { processCall, type Call } from "../kernel/call.ts";
 import { addSeconds, systemClock, type Clock } from "../kernel/clock.ts";
 import { ProblemError } from "../kernel/errors.ts";
 import { Prisma } from "../generated/sqlite/client.ts";
+import { changesKeptSeconds } from "../cluster/changes.ts";
 import { openClient, type Opened } from "./client.ts";
 import type { PrismaClient, ReadClient } from "./models.ts";
 import { dialectOf, sqliteFile, type Dialect } from "./dialect.ts";
@@ -145,9 +146,6 @@ async function open({ url, synchronous = "full", logger, epoch }: DatabaseOption
     throw databaseRefusal(url, fileError(error, { kind: "folder" }));
   }
 }
-
-/** A process that has not looked for changes for so long does not live. */
-const changesKeptSeconds = 3600;
 
 /** How often another process that is reading is waited for, and how long each time. */
 const [logTries, logPauseMs] = [20, 50];

@@ -23,7 +23,7 @@ const perPermission = sizeOf({ quick: 1, all: 4, long: 120 });
 const grave = (key: string): boolean => /^(clients|permissions|staffroles|staff\.suspend|system|users\.redact)|\.decide$/.test(key);
 /** How often in proportion; the quick tier spares those that say nothing of what others may do, and tries one in three of the rest. */
 function weightOf(key: string, index: number): number {
-  if (giving.some((one) => one === key)) return 12;
+  if (giving.some((one) => one === key)) return tier === "quick" ? 12 : 18;
   if (tier !== "quick") return grave(key) ? 6 : 1;
   return grave(key) || index % 3 === 0 ? 1 : 0;
 }

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { afterAll, describe, expect, test } from "vitest";
 import type { Entry, OptionSpec } from "../../src/commands/entry.ts";
 import { optionTypes } from "../../src/commands/payloads.ts";

@@ -1,4 +1,5 @@
 // @module-tag postgres
+// @module-tag slow
 import { connect, type Socket } from "node:net";
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";

@@ -8,7 +8,7 @@ import { uuid7 } from "../../src/kernel/ids.ts";
 import { createWorld, type World } from "../support/world.ts";
 import { authorize, everyRow } from "../contract/world.ts";
 import { answerAtDiscord, press, visit } from "./authorization.setup.ts";
-import { asPerson, cli, job, plant, words, write } from "./privacy-ground.ts";
+import { asPerson, cli, plant, words, write } from "./privacy-ground.ts";
 
 /** Where an id may still stand, and why. */
 const keptAlways: Record<string, string> = {
@@ -128,7 +128,7 @@ describe("a person who deletes what they shared", () => {
   test("is told of looks again from the next one on, within the same hour, too", async () => {
     const { world, person, moderator } = await createGround();
     const looks = async () => {
-      await world.app.privacy.sweep(job());
+      await world.app.reads.flush();
       return await world.app.database.read.dataRead.findMany({ where: { userId: person.id }, select: { what: true, readerId: true } });
     };
     await world.get(`/users/${person.id}/servers`, { actor: moderator });

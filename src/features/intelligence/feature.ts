@@ -29,7 +29,9 @@ export const intelligence = feature({
   jobs: ({ matches }) => ({ matches: matches.sweep }),
   metrics: ({ matchCounts }) => ({ provost_matches_total: () => matchCounts().map(([change, count]) => [{ change }, count]) }),
   async load({ matches, changes, cluster }) {
-    changes.listen("blacklist_records", ({ keys }) => matches.follow(cluster.isLeader() ? systemCall("job", uuid7()) : null, keys ?? []));
+    changes.listen("blacklist_records", ({ keys }) =>
+      keys === undefined ? matches.load() : matches.follow(cluster.isLeader() ? systemCall("job", uuid7()) : null, keys),
+    );
     await matches.load();
   },
 });

@@ -56,8 +56,14 @@ CREATE INDEX "audit_checkpoints_at_idx" ON "audit_checkpoints"("at");
 CREATE FUNCTION provost_note_change() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   keys JSONB;
+  is_shared BOOLEAN;
 BEGIN
   IF NOT EXISTS (SELECT 1 FROM changed) THEN
+    RETURN NULL;
+  END IF;
+  -- Where one process serves alone there is nobody to tell.
+  EXECUTE format('SELECT EXISTS (SELECT 1 FROM %I.nodes)', TG_TABLE_SCHEMA) INTO is_shared;
+  IF NOT is_shared THEN
     RETURN NULL;
   END IF;
   IF TG_NARGS > 0 THEN
@@ -72,7 +78,13 @@ $$;
 
 -- Of what happens a reader has a position of its own: the notification is enough.
 CREATE FUNCTION provost_notify() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  is_shared BOOLEAN;
 BEGIN
+  EXECUTE format('SELECT EXISTS (SELECT 1 FROM %I.nodes)', TG_TABLE_SCHEMA) INTO is_shared;
+  IF NOT is_shared THEN
+    RETURN NULL;
+  END IF;
   PERFORM pg_notify('provost ' || TG_TABLE_SCHEMA, TG_TABLE_NAME);
   RETURN NULL;
 END

@@ -14,7 +14,7 @@ export const recordColumns = {
   Node: { columns: { host: "other", version: "code", leads: "other" } },
   Leadership: { columns: {} },
   AuditCheckpoint: { columns: { line: "hash" } },
-  // Kept for an hour.
+  // Kept for two minutes.
   Change: { columns: { topic: "code", keys: "id" } },
   Claim: { columns: { name: "hash", holder: "id", answer: "other" } },
   AuthFailure: { columns: {} },
