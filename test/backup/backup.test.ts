@@ -83,6 +83,8 @@ describe.skipIf(whyNot !== undefined)("a backup", limit, () => {
     expect((await lstat(plain.path)).mode & 0o777).toBe(0o700);
     expect((await operator.provost(["backup", "verify", plain.path], operator.envOf(place))).code).toBe(0);
     await rm(join(place.dataDir, "evidence", sha256.slice(0, 2), sha256));
+    // A backup is named after its second.
+    await expect.poll(() => new Date().toISOString().slice(0, 19) > plain.point.slice(0, 19)).toBe(true);
     const later = await operator.provost(["backup", "--to", operator.backups, "--keep", "2"], operator.envOf(place));
     expect(later).toMatchObject({ code: 1, stdout: expect.stringContaining(`Deleted the older ${first.path}.`) });
     expect(later.stderr).toContain(`The evidence ${sha256} was already missing from \`DATA_DIR\` when the backup was made.`);

@@ -2,7 +2,7 @@
 // @module-tag slow
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, inject, test } from "vitest";
 import { sizeOf } from "../support/size.ts";
 import { eventually, type Node } from "./cluster.ts";
 import { createGround, expectNoGaps, expectWholeChain, file, type Ground, isServing } from "./ground.ts";
@@ -19,7 +19,7 @@ const quantile = (values: readonly number[], share: number): number =>
 const p99 = (values: readonly number[]): number => quantile(values, 0.99);
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
-describe("three servers on one PostgreSQL", () => {
+describe.runIf(inject("dialect") === "postgres")("three servers on one PostgreSQL", () => {
   let ground: Ground;
   let nodes: readonly Node[];
   beforeAll(async () => {

@@ -1,7 +1,7 @@
 // @module-tag postgres
 // @module-tag slow
 import { setTimeout as delay } from "node:timers/promises";
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, inject, test } from "vitest";
 import { sizeOf } from "../support/size.ts";
 import { eventually, type Node } from "./cluster.ts";
 import { createGround, expectNoGaps, expectWholeChain, type Ground, isServing } from "./ground.ts";
@@ -12,7 +12,7 @@ const loadMs = sizeOf({ quick: 500, all: 3000, long: 10_000 });
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
-describe("three servers on one PostgreSQL", () => {
+describe.runIf(inject("dialect") === "postgres")("three servers on one PostgreSQL", () => {
   let ground: Ground;
   let nodes: readonly Node[];
   beforeAll(async () => {
