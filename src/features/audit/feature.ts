@@ -23,7 +23,7 @@ export const audit = feature({
       hashAt: async (seq) => (await auditEntry.findUnique({ where: { seq }, select: { hash: true } }))?.hash,
       clock,
       logger,
-      ...(config.cluster && { shared: createSharedCheckpoints(database, cluster.isLeader) }),
+      ...((config.cluster || cluster.isOn) && { shared: createSharedCheckpoints(database, cluster.isLeader) }),
     });
     const checkpoints = { keeper, path: config.auditCheckpoints };
     const detailsDays = config.auditDetailsDays;
@@ -31,7 +31,7 @@ export const audit = feature({
   },
   routes: ({ audit }) => auditRoutes(audit),
   jobs: ({ audit }) => ({ audit: audit.sweep }),
-  jobsEach: ({ audit, config }): Jobs => (config.cluster ? { auditCheckpoints: audit.copyCheckpoints } : {}),
+  jobsEach: ({ audit, cluster }): Jobs => (cluster.isOn ? { auditCheckpoints: audit.copyCheckpoints } : {}),
   metrics: ({ audit }) => ({
     provost_audit_head_sequence: audit.headSequence,
     provost_audit_checkpoint_sequence: async () => (await audit.signed())?.seq ?? 0,
