@@ -28,6 +28,9 @@ export type Topic = (typeof topics)[number];
 /** How long rows say what has changed; whoever has not looked for so long reads everything again. Some name people, so it is not long. */
 export const changesKeptSeconds = 120;
 
+/** How long a process is known that has not said that it is there. While one is known, changes are written down for it. */
+export const nodesKeptSeconds = 600;
+
 export interface Change {
   /** What the changed rows are about, as the trigger of the table says it; undefined: it may be any of them. */
   keys?: readonly string[] | undefined;

@@ -24,8 +24,8 @@ interface NodesOptions {
   tellOthers(): LeaderView | undefined;
 }
 
-/** How often a process says that it is there, when one that has not said so counts as gone, and when it is forgotten. */
-const [heartbeatSeconds, goneSeconds, forgottenSeconds] = [5, 15, 600];
+/** How often a process says that it is there, and when one that has not said so counts as gone. */
+const [heartbeatSeconds, goneSeconds] = [5, 15];
 /** How often it is looked who is there, and whether there is something to tell. */
 const lookMs = 1000;
 
@@ -81,7 +81,6 @@ export function createNodes({ own, database, logger, tellOthers }: NodesOptions)
         INSERT INTO nodes (id, host, pid, version, started_at, heartbeat_at, leads)
         VALUES (${own.id}, ${own.host}, ${own.pid}, ${own.version}, ${own.startedAt}, now() AT TIME ZONE 'UTC', ${leads})
         ON CONFLICT (id) DO UPDATE SET heartbeat_at = EXCLUDED.heartbeat_at, leads = EXCLUDED.leads`;
-      await db.$executeRaw`DELETE FROM nodes WHERE heartbeat_at < (now() AT TIME ZONE 'UTC') - make_interval(secs => ${forgottenSeconds})`;
     });
     [said, saidAt] = [text, performance.now()];
   }

@@ -6,7 +6,7 @@ import { processCall, type Call } from "../kernel/call.ts";
 import { addSeconds, systemClock, type Clock } from "../kernel/clock.ts";
 import { ProblemError } from "../kernel/errors.ts";
 import { Prisma } from "../generated/sqlite/client.ts";
-import { changesKeptSeconds } from "../cluster/changes.ts";
+import { changesKeptSeconds, nodesKeptSeconds } from "../cluster/changes.ts";
 import { openClient, type Opened } from "./client.ts";
 import type { PrismaClient, ReadClient } from "./models.ts";
 import { dialectOf, sqliteFile, type Dialect } from "./dialect.ts";
@@ -41,7 +41,10 @@ export interface Database {
    * @throws ProblemError idempotency_key_reused, idempotency_in_progress when another process is at it
    */
   findReplay(call: Call): Promise<Replay | undefined>;
-  /** Delete kept answers past their time, and changes that every process has heard of; answers how many answers. A job calls it. */
+  /**
+   * Delete kept answers past their time, changes that every process has heard of, and processes that ended without a word; answers how many
+   * answers. A job calls it.
+   */
   sweep(call: Call): Promise<number>;
   /**
    * Whether the storage takes a commit: one of the last second counts, and one that succeeds while this one waits for its turn.
@@ -102,7 +105,10 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
 
   function sweep(call: Call): Promise<number> {
     return ending.write(call, async ({ db, now }) => {
-      if (dialect === "postgres") await db.change.deleteMany({ where: { at: { lt: addSeconds(now, -changesKeptSeconds) } } });
+      if (dialect === "postgres") {
+        await db.change.deleteMany({ where: { at: { lt: addSeconds(now, -changesKeptSeconds) } } });
+        await db.node.deleteMany({ where: { heartbeatAt: { lt: addSeconds(now, -nodesKeptSeconds) } } });
+      }
       return (await db.idempotencyRecord.deleteMany({ where: { expiresAt: { lte: now } } })).count;
     });
   }

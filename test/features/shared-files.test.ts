@@ -6,7 +6,7 @@ import type { App } from "../../src/app.ts";
 import { createNodes } from "../../src/cluster/nodes.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
-import { webCall } from "../../src/kernel/call.ts";
+import { processCall, webCall } from "../../src/kernel/call.ts";
 import { createPair, isPostgres } from "./shared-ground.ts";
 
 const linesOf = async (file: string): Promise<string[]> => (await readFile(file, "utf8").catch(() => "")).split("\n").filter(Boolean);
@@ -52,3 +52,28 @@ test.runIf(isPostgres()).each([
     expect(joined).toContain(`Process 7 on harbour serves this database with version ${running}, and this is version ${started}.`);
   else expect(later.live().map(({ version }) => version)).toEqual([running, started]);
 });
+
+test.runIf(isPostgres())(
+  "changes are written down while another process is known, which ends when that has said nothing for ten minutes",
+  async () => {
+    const { world } = await createPair();
+    const { database } = world.app;
+    const owner = await world.staff("owner");
+    const choose = async (channel: string | null) => {
+      const chosen = await world.put(`/channels/${world.guild.id}`, { review: channel }, { actor: owner });
+      expect(chosen.status, JSON.stringify(chosen.body)).toBe(200);
+      return (await database.read.change.findMany()).map(({ topic, keys }) => [topic, keys]);
+    };
+    expect(await choose(world.guild.createChannel("reviews").id)).toEqual([]);
+    const node = { id: uuid7(), host: "harbour", pid: 7, version: "0.1.0", startedAt: new Date(), heartbeatAt: new Date() };
+    await database.write(processCall(uuid7()), ({ db }) => db.node.create({ data: node }));
+    expect(await choose(null)).toEqual([["settings", [`channels:${world.guild.id}`]]]);
+    const old = new Date(Date.now() - 601_000);
+    await database.write(processCall(uuid7()), async ({ db }) => {
+      await db.node.updateMany({ data: { heartbeatAt: old } });
+      await db.change.updateMany({ data: { at: old } });
+    });
+    await world.app.runJobs();
+    expect([await database.read.node.count(), await choose(world.guild.createChannel("others").id)]).toEqual([0, []]);
+  },
+);
