@@ -37,14 +37,20 @@ const maxKeys = 50_000;
 export function createRateLimiter(name: string, { count: whole, seconds }: RateLimit, liveNodes = (): number => 1): RateLimiter {
   // Counted by size: with `max` the cache would reserve room for all of them at once, a megabyte a limit.
   const buckets = new LRUCache<string, Bucket>({ maxSize: maxKeys, sizeCalculation: () => 1 });
-  const share = (): number => Math.ceil(whole / liveNodes());
-  const refilledIn = (tokens: number): number => (tokens * seconds) / share();
+  let share = { nodes: 0, count: 0, policy: "" };
+  const shareNow = (): typeof share => {
+    const nodes = liveNodes();
+    if (nodes === share.nodes) return share;
+    const count = Math.ceil(whole / nodes);
+    return (share = { nodes, count, policy: `"${name}";q=${count};w=${seconds}` });
+  };
+  const refilledIn = (tokens: number): number => (tokens * seconds) / shareNow().count;
   let refusals = 0;
 
   function refill(key: string, now: number): Bucket | undefined {
     const bucket = buckets.get(key);
     if (bucket === undefined) return undefined;
-    const count = share();
+    const { count } = shareNow();
     bucket.tokens = Math.min(count, bucket.tokens + (Math.max(0, now - bucket.at) * count) / (seconds * 1000));
     bucket.at = now;
     return bucket;
@@ -53,11 +59,11 @@ export function createRateLimiter(name: string, { count: whole, seconds }: RateL
 
   return {
     get policy() {
-      return `"${name}";q=${share()};w=${seconds}`;
+      return shareNow().policy;
     },
     take(key, now) {
       let bucket = refill(key, now);
-      if (bucket === undefined) buckets.set(key, (bucket = { tokens: share(), at: now }));
+      if (bucket === undefined) buckets.set(key, (bucket = { tokens: shareNow().count, at: now }));
       if (bucket.tokens < 1) {
         refusals += 1;
         return -secondsUntil(bucket.tokens);
@@ -70,7 +76,7 @@ export function createRateLimiter(name: string, { count: whole, seconds }: RateL
       return bucket === undefined || bucket.tokens >= 1 ? 0 : secondsUntil(bucket.tokens);
     },
     refusals: () => refusals,
-    describe: (remaining) => `"${name}";r=${remaining};t=${Math.ceil(refilledIn(share() - remaining))}`,
+    describe: (remaining) => `"${name}";r=${remaining};t=${Math.ceil(refilledIn(shareNow().count - remaining))}`,
   };
 }
 
