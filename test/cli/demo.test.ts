@@ -38,6 +38,17 @@ async function start(command: readonly string[], directory: string) {
     saying: (text: string) => until(() => said.includes(text) || child.exitCode !== null, 60_000),
     /** Everything of it, as a terminal does by Ctrl-C, or what was started alone, as a supervisor does. */
     tell: (signal: "SIGINT" | "SIGTERM") => (signal === "SIGINT" ? process.kill(group, signal) : child.kill(signal)),
+    /** Let the innermost process of its program answer nothing for a moment, as one that computes. */
+    async busy(milliseconds: number) {
+      const { stdout } = await run("ps", ["-o", "pid=,ppid=,args=", "-s", String(child.pid)]);
+      const processes = stdout.split("\n").filter((line) => line.includes("cli.ts"));
+      const ids = processes.map((line) => line.trim().split(/ +/).slice(0, 2).map(Number));
+      const parents = new Set(ids.map(([, parent]) => parent));
+      for (const [pid = 0] of ids.filter(([id]) => !parents.has(id))) {
+        process.kill(pid, "SIGSTOP");
+        setTimeout(() => process.kill(pid, "SIGCONT"), milliseconds);
+      }
+    },
     /** Its exit code, and what it left among the temporary files. */
     async end() {
       const [code] = (await ended) as [number | null];
@@ -91,10 +102,11 @@ test("the demo that is played once leaves nothing behind", async () => {
 });
 
 test.each(["SIGINT", "SIGTERM"] as const)(
-  "npm run demo that is ended by %s while it plays fails and leaves nothing behind",
+  "npm run demo that is ended by %s while it plays and computes fails and leaves nothing behind",
   async (signal) => {
     const demo = await start(["npm", "run", "demo"], root);
     await demo.saying("\n 2. ");
+    await demo.busy(300);
     demo.tell(signal);
     expect(await demo.end()).toMatchObject({ code: 1, left: [] });
     expect(demo.said()).toContain("it was told to stop before its end");
