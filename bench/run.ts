@@ -29,14 +29,15 @@ async function main(): Promise<void> {
       only: { type: "string", multiple: true, default: [] },
       match: { type: "string", default: "" },
       write: { type: "boolean", default: false },
+      help: { type: "boolean", short: "h", default: false },
     },
   });
   const [name = ""] = positionals;
   const load = benchmarks[name];
-  if (load === undefined) {
+  if (load === undefined || values.help) {
     process.stdout.write("npm run bench -- <name> [--seconds n] [--rounds n] [--only part]... [--match text] [--write]\n\n");
     for (const [name, find] of Object.entries(benchmarks)) process.stdout.write(`${name}  ${(await find()).benchmark.about}\n`);
-    process.exitCode = positionals.length === 0 ? 0 : 64;
+    process.exitCode = positionals.length === 0 || values.help ? 0 : 64;
     return;
   }
   const { benchmark } = await load();
