@@ -1,6 +1,8 @@
 import type { Readable } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { createChanges } from "../../src/cluster/changes.ts";
 import { nextNumber } from "../../src/database/counter.ts";
 import { openDatabase, type Database, type ReadClient } from "../../src/database/database.ts";
 import { createEventsService, type EventInput, type EventsService } from "../../src/features/events/events.service.ts";
@@ -350,4 +352,23 @@ describe("a key", () => {
     await listener.until(() => listener.seqs().length > 0);
     expect(listener.seqs()).toEqual([2]);
   });
+});
+
+test("work that hears of other processes looks once for many of their events, and not for those of its own", async () => {
+  const changes = createChanges();
+  const { database, drop } = await createTestDatabase();
+  onTestFinished(drop);
+  const events = createEventsService({ database, changes });
+  let [looks, commits] = [0, 0];
+  events.onOthers(() => (looks += 1));
+  events.onCommit(() => (commits += 1));
+  await write(database, events, [openEvent]);
+  for (let told = 0; told < 50; told += 1) changes.tell("outbox_events", { isOwn: false });
+  expect({ commits, looks }).toEqual({ commits: 51, looks: 0 });
+  await vi.waitFor(() => expect(looks).toBe(1), 2000);
+  await write(database, events, [openEvent]);
+  await delay(300);
+  expect(looks).toBe(1);
+  changes.tell("outbox_events", { isOwn: false });
+  await vi.waitFor(() => expect(looks).toBe(2), 2000);
 });

@@ -27,6 +27,9 @@ export type EventsService = ReturnType<typeof createEventsService>;
 const keptMs = 7 * 86_400_000;
 const sweptAtOnce = 5000;
 
+/** PostgreSQL tells each process of its own commits, too: work is not to look for itself after every one of them. */
+const gatherOthersMs = 200;
+
 /** The outbox: events are written in the transaction of what they tell of, and come to nothing with it. */
 export function createEventsService({ database, clock = systemClock, changes = createChanges() }: EventsDeps) {
   const heard = new WeakSet<Tx>();
@@ -54,10 +57,15 @@ export function createEventsService({ database, clock = systemClock, changes = c
     /** Hear that events were committed, of this process and of others. */
     onCommit: (listener: () => void): void => changes.listen("outbox_events", listener),
 
-    /** Hear that another process may have committed events: for work that hears of what this one does by itself. */
+    /** Hear that another process may have committed events, soon and once for many: for work that hears of what this one does by itself. */
     onOthers(listener: () => void): void {
+      let timer: NodeJS.Timeout | undefined;
+      const tell = (): void => {
+        timer = undefined;
+        listener();
+      };
       changes.listen("outbox_events", ({ isOwn }) => {
-        if (!isOwn) listener();
+        if (!isOwn) timer ??= setTimeout(tell, gatherOthersMs).unref();
       });
     },
 
