@@ -1,4 +1,4 @@
-import { openApiDocument } from "../src/app.ts";
+import { openApiDocument } from "../src/app/document.ts";
 import type { Dialect } from "../src/database/dialect.ts";
 import { startPostgresServer } from "../test/support/postgres-server.ts";
 import { type Benchmark, type BenchmarkOptions, median } from "./benchmark.ts";

@@ -2,7 +2,7 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } f
 import { basename, join, relative, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { build, type Metafile, type Plugin } from "esbuild";
-import { builtDocumentName, openApiDocument } from "../src/app.ts";
+import { builtDocumentName, openApiDocument } from "../src/app/document.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 

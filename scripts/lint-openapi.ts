@@ -1,5 +1,5 @@
 import { createConfig, lintFromString } from "@redocly/openapi-core";
-import { openApiDocument } from "../src/app.ts";
+import { openApiDocument } from "../src/app/document.ts";
 
 /** Holds the OpenAPI document against the strict rules of Redocly, and says how large it is. Ends with 1 where one is broken. */
 const config = await createConfig({

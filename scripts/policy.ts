@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { openApiDocument } from "../src/app.ts";
+import { openApiDocument } from "../src/app/document.ts";
 import { catalog, type CatalogEntry } from "../src/kernel/permissions.ts";
 
 /**

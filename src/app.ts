@@ -1,11 +1,9 @@
-import { existsSync, readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import type { DestinationStream, Logger } from "pino";
+import { described, documentContact } from "./app/document.ts";
+import { createLeading } from "./app/leading.ts";
 import { refuseHalfRestored } from "./backup/marker.ts";
-import { createNightlyBackup } from "./backup/nightly.ts";
-import type { Config, Operator } from "./config/config.ts";
 import type { Secrets } from "./config/secrets.ts";
-import { defaultRateLimits } from "./config/values.ts";
 import { configWarnings } from "./config/warnings.ts";
 import type { CoreOptions } from "./core.ts";
 import { acquireDataLock } from "./database/data-lock.ts";
@@ -13,81 +11,21 @@ import type { DatabaseError } from "./database/errors.ts";
 import { networkWarning } from "./database/network-file-system.ts";
 import { acquireServerLock } from "./database/server-lock.ts";
 import { createSettingsCheck } from "./discord/guild/settings-check.ts";
-import { commandTable, features, openServices, routesOf, routeTable } from "./features.ts";
-import { knownPermissions } from "./kernel/permissions.ts";
+import { commandTable, features, openServices, routesOf } from "./features.ts";
 import { createHttpApp } from "./http/app.ts";
-import type { DocumentInfo, OpenApiDocument } from "./http/openapi/document.ts";
 import { listen, type RunningServer } from "./http/server.ts";
 import { checkInstallation, closeToOthers } from "./installation.ts";
 import { type AroundVerbs, createInteractions } from "./interactions.ts";
 import { createJobs, type JobState } from "./jobs.ts";
 import { checkKeys } from "./key-marks.ts";
 import { httpAddress } from "./kernel/addresses.ts";
-import { systemClock } from "./kernel/clock.ts";
-import { ProblemError } from "./kernel/errors.ts";
-import { workflowKinds } from "./kernel/vocabulary.ts";
 import { createLogger } from "./logger.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 import { groundReadings } from "./metrics/readings.ts";
 import { withAnswerCheck } from "./operations/answer-check.ts";
-import { createRateLimiters } from "./operations/rate-limit.ts";
 import { docsPages } from "./pages/docs-pages.ts";
-import { generatedFile } from "./package-folder.ts";
 import { homePages } from "./pages/home-pages.ts";
 import { requireSecretKey } from "./secret-key.ts";
-import { version } from "./version.ts";
-
-export { openServices };
-
-/** What routes are checked against, and documented with. */
-const described = {
-  info: {
-    title: "Provost",
-    version,
-    description:
-      "Moderation backend for Discord communities: authorization, server intelligence, staff, permissions, blacklist, workflow requests and audit.",
-  },
-  known: { permissions: knownPermissions, expansions: { type: workflowKinds } },
-  builtDocument,
-};
-
-/** What `npm run build` wrote of the document; nothing in a checkout that is not built. */
-function builtDocument(unsupportedStatus: Config["http"]["unsupportedStatus"]): OpenApiDocument | undefined {
-  const file = generatedFile(builtDocumentName(unsupportedStatus));
-  return existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as OpenApiDocument) : undefined;
-}
-
-/** The file beside a build that holds the document of installations with this setting. */
-export const builtDocumentName = (unsupportedStatus: Config["http"]["unsupportedStatus"]): string =>
-  `openapi-${unsupportedStatus.toString()}.json`;
-
-/** The OpenAPI document. It needs no environment and no database. */
-export function openApiDocument(unsupportedStatus: Config["http"]["unsupportedStatus"] = 501): OpenApiDocument {
-  return createHttpApp({
-    ...described,
-    routes: routeTable(),
-    pages: [],
-    authenticate: () => {
-      throw new ProblemError("invalid_credentials");
-    },
-    limiters: createRateLimiters(defaultRateLimits),
-    logger: createLogger("silent", process.stderr),
-    clock: systemClock,
-    switchedOff: () => undefined,
-    unsupportedStatus,
-    isShuttingDown: () => true,
-    requireIfMatch: false,
-    fingerprintKey: Buffer.alloc(0),
-  }).document();
-}
-
-/** Whom the author of a client can ask. */
-function documentContact({ name, contact }: Operator): Pick<DocumentInfo, "contact"> {
-  if (name === null && contact === null) return {};
-  const email = contact?.startsWith("mailto:") === true ? contact.slice("mailto:".length) : undefined;
-  const url = email === undefined ? contact : null;
-  return { contact: { ...(name !== null && { name }), ...(url !== null && { url }), ...(email !== undefined && { email }) } };
-}
 
 /** What measures and its package are loaded only where somebody collects it. */
 async function openMetrics({ metricsToken: token }: Secrets, logger: Logger): Promise<(Metrics & { token: string }) | undefined> {
@@ -245,35 +183,15 @@ export async function createApp(options: AppOptions) {
       listeners: [settingsCheck, ...features.listeners(services)],
     });
   };
-  const nightly = createNightlyBackup({ ...config.backup, clock: services.clock, logger });
-  const jobs = createJobs({ ...features.jobs(services), database: services.database.sweep, backup: nightly.sweep }, logger, services.clock);
+  const leading = createLeading({ services, logger, isScheduled, onDeposed });
   const jobsEach = createJobs(features.jobsEach(services), logger, services.clock);
-  const jobStates = (): JobState[] => [...jobsEach.state(), ...(services.cluster.isLeader() ? jobs.state() : [])];
-  metrics?.read({ ...groundReadings({ ...services, jobs: { state: jobStates }, nightly }), ...features.metrics(services) });
-
-  /** What only one process may do. */
-  const lead = async (): Promise<void> => {
-    // It was told of what the process before has written, but may not have read all of it.
-    if (member !== undefined) await services.guildState.load();
-    if (ended !== undefined) return;
-    services.discord.start();
-    features.start(services);
-    if (isScheduled) jobs.start();
-  };
-  let ended: Promise<void> | undefined;
-  const endLeading = (): Promise<void> =>
-    (ended ??= (async () => {
-      await jobs.stop();
-      await nightly.stop();
-      await features.stop(services);
-      await services.discord.disconnect();
-    })());
-  const depose = (): void => {
-    logger.warn("this process leads no more");
-    void endLeading().finally(onDeposed);
-  };
+  const jobStates = (): JobState[] => [...jobsEach.state(), ...(services.cluster.isLeader() ? leading.jobs.state() : [])];
+  metrics?.read({
+    ...groundReadings({ ...services, jobs: { state: jobStates }, nightly: leading.nightly }),
+    ...features.metrics(services),
+  });
   const close = async (isLeaving: boolean): Promise<void> => {
-    await endLeading();
+    await leading.end();
     await jobsEach.stop();
     await member?.stop(isLeaving);
     await services.discord.stop();
@@ -286,7 +204,7 @@ export async function createApp(options: AppOptions) {
     /** Do now what is done once a minute. */
     async runJobs(): Promise<void> {
       await jobsEach.runAll();
-      await jobs.runAll();
+      await leading.jobs.runAll();
     },
     /** Listen first, then connect: the service answers before and without Discord. */
     async start(): Promise<void> {
@@ -296,13 +214,7 @@ export async function createApp(options: AppOptions) {
       serveDiscord();
       features.startEach(services);
       if (isScheduled) jobsEach.start();
-      if (member === undefined) return lead();
-      const onWon = (): void =>
-        void lead().catch((error: unknown) => {
-          logger.error({ err: error }, "this process could not begin to lead");
-          void member.handOver().finally(depose);
-        });
-      member.start({ onWon, onLost: depose });
+      await leading.start();
     },
     /** The address the server listens at. */
     address: (): string => httpAddress(config.http.host, server?.port ?? config.http.port),
@@ -314,7 +226,7 @@ export async function createApp(options: AppOptions) {
       if (member !== undefined) {
         isLeaving = true;
         // The next one leads while this one still answers.
-        await endLeading();
+        await leading.end();
         await member.handOver();
         if (member.liveNodes() > 1) await delay(noticeMs);
       }

@@ -9,7 +9,7 @@ import type { Readings } from "./metrics/table.ts";
 import type { Route } from "./operations/route.ts";
 
 /**
- * What a feature is made of. Each feature exports its manifests from `feature.ts`; `app.ts` lists them in the order in which they are created.
+ * What a feature is made of. Each feature exports its manifests from `feature.ts`; `features.ts` lists them in the order in which they are created.
  * @typeParam Needs what it asks of the core and of the features before it
  * @typeParam Made what it adds, by the names under which later features ask for it
  */

@@ -39,7 +39,7 @@ const isInfrastructure = (path: string): boolean => /^src\/(config|database|http
 /** The OAuth calls are no transport: a service tells their refusals apart. */
 const isForTransports = (path: string): boolean =>
   /^src\/(operations|http|discord|commands)\//.test(path) && !/^src\/discord\/(oauth\/)?oauth\.ts$/.test(path);
-const isEntry = (path: string): boolean => /^src\/((main|server|app|cli|features)\.tsx?$|cli\/|demo\/)/.test(path);
+const isEntry = (path: string): boolean => /^src\/((main|server|app|cli|features)\.tsx?$|app\/|cli\/|demo\/)/.test(path);
 
 /** Every rule as a question about one import of one file. */
 const directions: Record<string, (from: string, to: Import) => boolean> = {

@@ -12,7 +12,6 @@ import type { KeysService } from "../features/keys/keys.service.ts";
 import type { PermissionsService } from "../features/permissions/permissions.service.ts";
 import type { AccessDirectory } from "../features/permissions/access/access.ts";
 import type { PrivacyService } from "../features/privacy/privacy.service.ts";
-import type { Database } from "../database/database.ts";
 import { databaseRefusal } from "../database/refusals.ts";
 import { systemCall, type Call } from "../kernel/call.ts";
 import { ProblemError } from "../kernel/errors.ts";
@@ -34,26 +33,10 @@ export interface Services {
   close(): Promise<void>;
 }
 
-/** What the command line uses of the composition root. */
-interface Composition {
-  /** The services on the configured database, without Discord and HTTP. */
-  openServices(options: {
-    config: Config;
-    secrets: Secrets;
-    checkInstallation?: (database: Database) => Promise<string>;
-  }): Promise<Services>;
-  /** The OpenAPI document; needs no environment. */
-  openApiDocument(): object | Promise<object>;
-}
-
-/** The composition root, loaded only by the verbs that need it. */
-export async function loadComposition(): Promise<Composition> {
-  return await import("../app.ts");
-}
-
 /** The services of an installation, once `SECRET_KEY` is known to be the one of its database. @throws DatabaseError other_secret_key */
 export async function openInstallation({ config, secrets }: { config: Config; secrets: Secrets }): Promise<Services> {
-  const { openServices } = await loadComposition();
+  // Loaded only by the commands that need it.
+  const { openServices } = await import("../features.ts");
   return openServices({
     config,
     secrets,

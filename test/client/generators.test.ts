@@ -1,7 +1,7 @@
 // @module-tag sqlite
 // @module-tag slow
 import { beforeAll, describe, expect, test, vi } from "vitest";
-import { openApiDocument } from "../../src/app.ts";
+import { openApiDocument } from "../../src/app/document.ts";
 import { createStage } from "../../src/demo/stage.ts";
 import { steps } from "../../src/demo/steps.ts";
 import { tier } from "../support/size.ts";

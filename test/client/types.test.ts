@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { openApiDocument } from "../../src/app.ts";
+import { openApiDocument } from "../../src/app/document.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 

@@ -1,4 +1,4 @@
-import { openApiDocument } from "../../src/app.ts";
+import { openApiDocument } from "../../src/app/document.ts";
 import { spelledOut } from "../support/openapi.ts";
 
 export type Schema = Record<string, any>;

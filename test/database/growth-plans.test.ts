@@ -2,7 +2,7 @@
 // @module-tag slow
 import Sqlite from "better-sqlite3";
 import { describe, expect, test } from "vitest";
-import { openApiDocument } from "../../src/app.ts";
+import { openApiDocument } from "../../src/app/document.ts";
 import { sqliteFile } from "../../src/database/dialect.ts";
 import { tables } from "../../src/generated/tables.ts";
 import { forgottenLists, missingCases, nameOf, queryOf, type People } from "../../bench/growth/list.ts";

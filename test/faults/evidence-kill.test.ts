@@ -5,7 +5,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, expect, inject, onTestFinished, test, vi } from "vitest";
-import { openServices } from "../../src/app.ts";
+import { openServices } from "../../src/features.ts";
 import { readConfig } from "../../src/config/config.ts";
 import { createEvidenceStore } from "../../src/features/evidence/stores/create-store.ts";
 import { systemCall } from "../../src/kernel/call.ts";

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { routesFor } from "../../src/operations/route.ts";
-import { openApiDocument } from "../../src/app.ts";
+import { openApiDocument } from "../../src/app/document.ts";
 import { page } from "../../src/http/pages/page.ts";
 import { type Answer, appOptions, startApp, staffId, type TestOptions } from "./support.ts";
 
