@@ -48,6 +48,21 @@ test("pages are asked for until one is not full", async () => {
   expect(accepted).toHaveLength(1001);
 });
 
+test("a page is taken in parts, so that others are served in between and an event wins over the rest of it", async () => {
+  const full = Array.from({ length: 1000 }, (_, index) => member(index));
+  const { read, accepted } = createRead([full, []]);
+  const seen: number[] = [];
+  const look = (): void => {
+    seen.push(accepted.length);
+    if (accepted.length > 0) read.touched(full[999]!.user.id);
+    if (accepted.length < 999) setImmediate(look);
+  };
+  setImmediate(look);
+  await read.byPages();
+  expect(seen.filter((count, index) => count > 0 && count !== seen[index - 1]).length).toBeGreaterThan(2);
+  expect(accepted).toHaveLength(999);
+});
+
 test("an event wins over what the list says about the same person, and proves their presence", async () => {
   const [ann, bob] = [member(1), member(2)];
   const { read, accepted } = createRead([[ann, bob]], [ann.user.id, bob.user.id, "300000000000000001", "300000000000000002"]);

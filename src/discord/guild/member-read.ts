@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { DiscordCalls } from "../../kernel/discord-port.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 import { type MembersChunk, member as memberSchema, type MemberPayload } from "./payloads.ts";
@@ -18,6 +19,15 @@ export interface MemberSource {
 /** Discord's maximum. */
 const memberPageSize = 1000;
 
+/** A whole page at once would keep everybody else waiting. */
+async function* partsOf<Of>(page: readonly Of[]): AsyncGenerator<readonly Of[]> {
+  const size = 200;
+  for (let from = 0; from < page.length; from += size) {
+    if (from > 0) await nextTurn();
+    yield page.slice(from, from + size);
+  }
+}
+
 /** @param lookUpMs time for one look-up */
 export function createMemberSource(rest: DiscordCalls, requestAll: MemberSource["requestAll"], lookUpMs = 2500): MemberSource {
   return {
@@ -33,7 +43,12 @@ export function createMemberSource(rest: DiscordCalls, requestAll: MemberSource[
     async page(guildId, after) {
       const query = new URLSearchParams({ limit: memberPageSize.toString(), after });
       const route = Routes.guildMembers(guildId);
-      return z.array(memberSchema).parse(await rest.call<unknown>({ method: "GET", route, query, purpose: "sync", deadlineMs: 60_000 }));
+      const found = z
+        .array(z.unknown())
+        .parse(await rest.call<unknown>({ method: "GET", route, query, purpose: "sync", deadlineMs: 60_000 }));
+      const members: MemberPayload[] = [];
+      for await (const part of partsOf(found)) members.push(...z.array(memberSchema).parse(part));
+      return members;
     },
     requestAll,
   };
@@ -102,8 +117,10 @@ export function createMemberRead({ guildId, discord, presentIds, accept, chunkTi
       let after = "0";
       for (;;) {
         const page = await discord.page(guildId, after);
-        if (lost.signal.aborted) return;
-        take(page);
+        for await (const part of partsOf(page)) {
+          if (lost.signal.aborted) return;
+          take(part);
+        }
         const last = page.at(-1);
         if (last === undefined || page.length < memberPageSize) return;
         after = last.user.id;
