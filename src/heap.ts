@@ -11,7 +11,7 @@ const collectAfterMs = 1000;
  * What was measured: docs/decisions/0002-http.md.
  */
 export function boundHeap(): void {
-  setFlagsFromString("--heap-growing-percent=20");
+  setFlagsFromString("--heap-growing-percent=30");
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
   setFlagsFromString("--no-expose-gc");
