@@ -15,7 +15,7 @@ const names = ["openapi-typescript", "tsx/esm/api"];
 function isPossible() {
   const { resolve } = createRequire(import.meta.url);
   try {
-    return names.every((name) => resolve(name) !== "") && existsSync(new URL("../src/app.ts", import.meta.url));
+    return names.every((name) => resolve(name) !== "") && existsSync(new URL("../src/app/document.ts", import.meta.url));
   } catch {
     return false;
   }
@@ -48,7 +48,7 @@ async function typesOf(document) {
 
 if (isPossible()) {
   const { tsImport } = await import("tsx/esm/api");
-  const { openApiDocument } = await tsImport("../src/app.ts", import.meta.url);
+  const { openApiDocument } = await tsImport("../src/app/document.ts", import.meta.url);
   const document = JSON.stringify(openApiDocument());
   const mark = `// ${createHash("sha256")
     .update(document)

@@ -127,8 +127,15 @@ describe("a receiver that fails", () => {
       failing: await hook(ground, failing, { types: ["owner.changed"] }),
     };
     const view = async (id: string) => (await world.get(`/webhooks/${id}`, { actor: owner })).body.data;
+    const alerts = world.guild.createChannel("alerts");
+    expect((await world.put(`/channels/${world.guild.id}`, { alerts: alerts.id }, { actor: owner })).status).toBe(200);
     await emit(world, openEvent());
     await until(async () => (await view(made.gone.id)).state === "disabled", "410 disables");
+    const told = () => world.guild.messages().filter(({ channelId }) => channelId === alerts.id);
+    await until(() => told().length === 1, "the server's alerts say so");
+    expect(told()[0]?.embeds[0]).toMatchObject({ title: "A web-hook was disabled" });
+    const opened = await world.sandbox.as(owner).in(world.guild).press(told()[0]!, "Open");
+    expect(JSON.stringify(await opened.reply())).toContain("The address answered with status 410.");
     expect((await view(made.gone.id)).problem).toContain("410");
     for (let days = 0; days <= 5; days += 1) {
       await until(async () => (await view(made.failing.id)).failures === days + 1, "an attempt failed");
@@ -365,6 +372,21 @@ describe("the operator of a web-hook", () => {
     expect((await make({ name: "b" })).body).toMatchObject({
       code: "invalid_transition",
       detail: expect.stringContaining("20 web-hooks already"),
+    });
+    const fill = (count: number) => {
+      const made = { createdAt: new Date(), updatedAt: new Date(), revision: 1 };
+      const rows = Array.from({ length: count }, () => {
+        const [id, url] = [uuid7(), "https://client.example/"];
+        return { id, name: id, url, types: [], secret: "", state: "paused", position: 0, failures: 0, ...made };
+      });
+      return world.app.database.write(systemCall("job", uuid7()), (tx) => insertRows(tx, "Webhook", rows));
+    };
+    await fill(179);
+    expect((await make({ name: "b" })).body.detail).toContain("20 web-hooks already");
+    await fill(1);
+    expect((await make({ name: "b" })).body).toMatchObject({
+      code: "invalid_transition",
+      detail: "There are 200 web-hooks already: delete one first.",
     });
   });
 });
