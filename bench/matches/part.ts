@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Goal } from "../benchmark.ts";
-import { collectGarbage } from "../../test/support/collect-garbage.ts";
+import { collectGarbage } from "../../src/heap.ts";
 
 /** What one part of the benchmark found. */
 export interface Findings {

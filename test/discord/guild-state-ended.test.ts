@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { pino } from "pino";
 import { expect, test } from "vitest";
 import { createGuildState } from "../../src/discord/guild/create-guild-state.ts";
-import { collectGarbage } from "../support/collect-garbage.ts";
+import { collectGarbage } from "../../src/heap.ts";
 import { createTestDatabase } from "../support/database.ts";
 
 async function makeAndForget(): Promise<WeakRef<object>> {

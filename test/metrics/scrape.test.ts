@@ -8,7 +8,7 @@ import { ProblemError } from "../../src/kernel/errors.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { createMetrics } from "../../src/metrics/metrics.ts";
 import { metricTable } from "../../src/metrics/table.ts";
-import { collectGarbage } from "../support/collect-garbage.ts";
+import { collectGarbage } from "../../src/heap.ts";
 import { createWorld, type World } from "../support/world.ts";
 import { documentedMetrics } from "./documented.ts";
 import { hasPromtool, promtool } from "./promtool.ts";
