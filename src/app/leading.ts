@@ -20,7 +20,7 @@ export function createLeading({ services, logger, isScheduled, onDeposed }: Lead
   let ended: Promise<void> | undefined;
 
   async function lead(): Promise<void> {
-    // It was told of what the process before has written, but may not have read all of it.
+    // The process before may have written what this one has not read yet.
     if (member !== undefined) await guildState.load();
     if (ended !== undefined) return;
     discord.start();
@@ -54,7 +54,7 @@ export function createLeading({ services, logger, isScheduled, onDeposed }: Lead
         });
       member.start({ onWon, onLost: depose });
     },
-    /** End it for good: another app leads the next time. */
+    /** End it. It does not begin again: another app leads the next time. */
     end,
   };
 }
