@@ -1,5 +1,6 @@
 import { Prisma } from "../generated/sqlite/client.ts";
-import { seriesNames, type SeriesEnd, type SeriesName, type Tx } from "./tx.ts";
+import type { SeriesEnd } from "./known-ends.ts";
+import { seriesNames, type SeriesName, type Tx } from "./tx.ts";
 
 export interface NumberOptions {
   /** Takes so many at once; the last of them is returned. */
@@ -16,13 +17,28 @@ export interface NumberOptions {
  * for the same sequence until the transaction ends, so take it late.
  */
 export async function nextNumber(tx: Tx, name: string, { count = 1, isLast = false }: NumberOptions = {}): Promise<number> {
-  const ends = await takeNumbers(tx, [{ name, count }, ...(isLast ? seriesNames.map((series) => ({ name: series, count: 0 })) : [])]);
-  if (isLast) for (const series of seriesNames) tx.seriesEnds.set(series, endOf(ends, series));
-  return endOf(ends, name).number;
+  const { knownEnds } = tx;
+  if (!isLast) await knownEnds?.read(name);
+  const known = isLast ? await knownEnds?.take(name) : undefined;
+  if (known !== undefined) {
+    const number = known.number + count;
+    knownEnds?.move(name, { ...known, number });
+    return number;
+  }
+  const takesSeries = isLast && knownEnds === undefined;
+  const ends = await takeNumbers(tx, [{ name, count }, ...(takesSeries ? seriesNames.map((series) => ({ name: series, count: 0 })) : [])]);
+  if (takesSeries) for (const series of seriesNames) tx.seriesEnds.set(series, endOf(ends, series));
+  const end = endOf(ends, name);
+  knownEnds?.move(name, end);
+  return end.number;
 }
 
 /** Take the ends of some series, unless the transaction holds them. */
 export async function holdSeries(tx: Tx, names: readonly SeriesName[]): Promise<void> {
+  for (const name of names) {
+    const known = tx.seriesEnds.has(name) ? undefined : await tx.knownEnds?.take(name);
+    if (known !== undefined) tx.seriesEnds.set(name, known);
+  }
   const missing = names.filter((name) => !tx.seriesEnds.has(name));
   if (missing.length === 0) return;
   const ends = await takeNumbers(

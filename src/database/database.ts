@@ -12,6 +12,7 @@ import type { PrismaClient, ReadClient } from "./models.ts";
 import { dialectOf, sqliteFile, type Dialect } from "./dialect.ts";
 import { ensureFolder } from "./folder.ts";
 import { createClaims, findStored, type Replay } from "./idempotency.ts";
+import { createKnownEnds } from "./known-ends.ts";
 import { migrate } from "./migrate.ts";
 import { databaseRefusal } from "./refusals.ts";
 import { concurrentTransactions } from "./transaction.ts";
@@ -91,6 +92,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     clock,
     idempotencySeconds,
     claims,
+    knownEnds: createKnownEnds(),
     logger,
     watchNesting,
     onTransaction,

@@ -1,10 +1,12 @@
+import { randomInt } from "node:crypto";
 import { PrismaPg } from "@prisma/adapter-pg";
-import type { SqlDriverAdapterFactory, SqlQuery, SqlQueryable, Transaction } from "@prisma/driver-adapter-utils";
+import type { SqlDriverAdapterFactory, SqlQuery, SqlQueryable } from "@prisma/driver-adapter-utils";
 import { LRUCache } from "lru-cache";
 import pg from "pg";
 import { noticeSoon } from "../cluster/connection.ts";
+import type { Ticket } from "./known-ends.ts";
 import { withProblems } from "./problems.ts";
-import { concurrentTransactions } from "./transaction.ts";
+import { concurrentTransactions, type TicketedTransaction } from "./transaction.ts";
 
 /** Connections that transactions never take, so that reads go on while many writes wait for one another. */
 const keptForReads = 2;
@@ -41,6 +43,9 @@ export function createPostgresAdapter(url: string, isShared: boolean): SqlDriver
     statementNameGenerator: ((query: Statement) => (/ORDER BY|LIMIT/.test(query.sql) ? undefined : nameOf(query))) as Namer,
   });
   const lineOf = createLines();
+  // The locks of other processes have another one, most likely; where they do not, somebody waits who need not.
+  const space = randomInt(2 ** 31);
+  let number = 0;
   return {
     provider: factory.provider,
     adapterName: factory.adapterName,
@@ -55,7 +60,7 @@ export function createPostgresAdapter(url: string, isShared: boolean): SqlDriver
         startTransaction: () =>
           withProblems(async () => {
             const client = (await pool.connect()) as Client;
-            return begin(client, await lineOf(client));
+            return begin(client, await lineOf(client), isShared ? undefined : { space, number: (number += 1) });
           }),
         getConnectionInfo: () => stock.getConnectionInfo(),
         dispose: () => stock.dispose(),
@@ -104,9 +109,10 @@ function createNames(prefix: "read" | "write"): (query: Statement) => string | u
  * is most of what a statement costs here. After one has failed PostgreSQL refuses the rest, and answers COMMIT with a rollback and no
  * error; work that has swallowed the failure would then be acknowledged and gone.
  */
-function begin(client: Client, line: SqlQueryable): Transaction {
+function begin(client: Client, line: SqlQueryable, lock: Omit<Ticket, "held"> | undefined): TicketedTransaction {
   let state: "new" | "begun" | "ended" = "new";
   let failure: unknown;
+  let begun: Promise<unknown> | undefined;
 
   /** What is sent in one turn leaves in one piece. */
   function gather(): void {
@@ -125,12 +131,17 @@ function begin(client: Client, line: SqlQueryable): Transaction {
     }
   }
 
+  function start(): Promise<unknown> {
+    state = "begun";
+    const more = lock === undefined ? "" : `; SELECT pg_advisory_xact_lock(${lock.space.toString()}, ${lock.number.toString()})`;
+    begun = noted(() => client.query(`BEGIN${more}`));
+    begun.catch(() => undefined);
+    return begun;
+  }
+
   function send<T>(statement: () => Promise<T>): Promise<T> {
     gather();
-    if (state === "new") {
-      state = "begun";
-      noted(() => client.query("BEGIN")).catch(() => undefined);
-    }
+    if (state === "new") void start();
     return noted(statement);
   }
 
@@ -172,5 +183,6 @@ function begin(client: Client, line: SqlQueryable): Transaction {
       throw failure instanceof Error ? failure : new Error(`PostgreSQL has answered COMMIT with ${done}`);
     },
     rollback: async () => void (await finish("ROLLBACK")),
+    ...(lock !== undefined && { ticket: { ...lock, held: async () => void (await (begun ?? start())) } }),
   };
 }

@@ -44,6 +44,12 @@ export function toProblem(error: unknown): unknown {
   return code === undefined ? error : new ProblemError(code, { retryAfter: 1, cause: error });
 }
 
+/** Whether a row was refused because there is one like it, whichever way it came. */
+export function isOfUnique(error: unknown): boolean {
+  if (isDriverAdapterError(error)) return error.cause.kind === "UniqueConstraintViolation";
+  return error instanceof Error && (error as { code?: unknown }).code === "P2002";
+}
+
 function problemCode(error: unknown): ProblemCode | undefined {
   if (!(error instanceof Error)) return undefined;
   if (!isDriverAdapterError(error)) {

@@ -1,7 +1,8 @@
 import { Prisma } from "../generated/sqlite/client.ts";
 import { holdSeries } from "./counter.ts";
 import { insertAll } from "./insert.ts";
-import { seriesNames, type Insert, type Series, type SeriesEnd, type SeriesName, type Tx } from "./tx.ts";
+import type { Move, SeriesEnd, Ticket } from "./known-ends.ts";
+import { seriesNames, type Insert, type Series, type SeriesName, type Tx } from "./tx.ts";
 
 /** What a transaction adds to its series, by their names, until it is written. */
 export type Appended = Map<SeriesName, { series: Series<never>; entries: unknown[] }>;
@@ -13,18 +14,43 @@ export type Appended = Map<SeriesName, { series: Series<never>; entries: unknown
  * @returns what inserts it
  */
 export async function numberSeries(tx: Tx, appended: Appended, more: readonly Insert[]): Promise<() => Promise<void>> {
-  const names = seriesNames.filter((name) => appended.has(name));
-  if (names.length === 0) return () => insertAll(tx, more);
-  await holdSeries(tx, names);
+  await holdSeries(
+    tx,
+    seriesNames.filter((name) => appended.has(name)),
+  );
   const inserts: Insert[] = [];
-  const ends: Prisma.Sql[] = [];
+  const ends = new Map<SeriesName, SeriesEnd>();
   for (const [name, { series, entries }] of appended) {
     const last = tx.seriesEnds.get(name) as SeriesEnd;
     const { inserts: rows, head = null } = (series as unknown as Series<unknown>).rowsOf(tx, entries, last);
     inserts.push(...rows);
-    ends.push(Prisma.sql`(${name}, ${last.number + entries.length}, ${head})`);
+    const end = { number: last.number + entries.length, head };
+    tx.knownEnds?.move(name, end);
+    ends.set(name, end);
   }
-  const move = Prisma.sql`INSERT INTO counters (name, value, head) VALUES ${Prisma.join(ends)}
+  const { moves = [], after = [] } = tx.knownEnds?.expected() ?? {};
+  for (const { name } of moves) ends.delete(name as SeriesName);
+  const read = [...ends].map(([name, { number, head }]) => Prisma.sql`(${name}, ${number}, ${head})`);
+  const move = Prisma.sql`INSERT INTO counters (name, value, head) VALUES ${Prisma.join(read.length > 0 ? read : [Prisma.empty])}
     ON CONFLICT (name) DO UPDATE SET value = excluded.value, head = excluded.head`;
-  return () => insertAll(tx, [...inserts, ...more], [move]);
+  return async () => {
+    const moved = moves.length === 0 ? undefined : moveFrom(tx, moves, after);
+    const inserted = insertAll(tx, [...inserts, ...more], read.length === 0 ? [] : [move]);
+    tx.knownEnds?.sent();
+    await Promise.all([moved, inserted]);
+  };
+}
+
+/** Move counters that stand where they are expected once others have ended. PostgreSQL takes the transaction back where one does not. */
+async function moveFrom(tx: Tx, moves: readonly Move[], after: readonly Ticket[]): Promise<void> {
+  const [space = 0] = after.map((one) => one.space);
+  const rows = moves.map(({ name, from, to }) => ({
+    name,
+    from_value: from.number,
+    from_head: from.head,
+    value: to.number,
+    head: to.head,
+  }));
+  const numbers = after.map(({ number }) => number);
+  await tx.db.$executeRaw`SELECT provost_move_counters(${space}::integer, ${JSON.stringify(numbers)}::json, ${JSON.stringify(rows)}::json)`;
 }

@@ -2,10 +2,14 @@ import type { IsolationLevel, SqlDriverAdapter, Transaction } from "@prisma/driv
 import { ProblemError } from "../kernel/errors.ts";
 import type { PrismaClient, TransactionClient } from "./models.ts";
 import type { Dialect } from "./dialect.ts";
+import type { Ticket } from "./known-ends.ts";
 import { createRaw } from "./raw.ts";
 
 /** Run work in a transaction: committed when it is done, rolled back when it fails. @throws ProblemError storage_busy past its time, and what the work throws */
-export type Transact = <T>(work: (db: TransactionClient) => Promise<T>) => Promise<T>;
+export type Transact = <T>(work: (db: TransactionClient, ticket?: Ticket) => Promise<T>) => Promise<T>;
+
+/** Others can wait for it, where it has a ticket. */
+export type TicketedTransaction = Transaction & { ticket?: Ticket };
 
 /** How many transactions run at once on PostgreSQL; the rest wait in front of the pool, where waiting is fair and says when it gives up. */
 export const concurrentTransactions = 8;
@@ -17,7 +21,7 @@ const limitMs = 30_000;
  * Transactions of our own. The client's have a client each, made anew, which costs more than the statements in it: here it is made only
  * for work that uses the models.
  */
-export function createTransact(begin: () => Promise<Transaction>, dialect: Dialect, lend: Lend): Transact {
+export function createTransact(begin: () => Promise<TicketedTransaction>, dialect: Dialect, lend: Lend): Transact {
   return async (work) => {
     const transaction = await begin();
     const under = watch(transaction, dialect, lend);
@@ -26,7 +30,7 @@ export function createTransact(begin: () => Promise<Transaction>, dialect: Diale
       limit = setTimeout(() => reject(expiry()), limitMs);
     });
     try {
-      const value = await Promise.race([work(under.db), expired]);
+      const value = await Promise.race([work(under.db, transaction.ticket), expired]);
       await under.end();
       await transaction.commit();
       return value;

@@ -2,6 +2,7 @@ import type { tables } from "../generated/tables.ts";
 import type { Call } from "../kernel/call.ts";
 import type { TransactionClient } from "./models.ts";
 import type { Dialect } from "./dialect.ts";
+import type { KnownEnds, SeriesEnd } from "./known-ends.ts";
 
 /** What work inside a transaction is given. */
 export interface Tx {
@@ -23,10 +24,14 @@ export interface Tx {
   afterCommit(hook: () => void): void;
   /** Where the series end, by their names, once the transaction holds them; empty before. */
   seriesEnds: Map<SeriesName, SeriesEnd>;
+  /** Where counters stand without being read; undefined where they always are. */
+  knownEnds: KnownEnds | undefined;
   /** Say that what is deleted here is erased: after the commit, and before the write answers, nothing of it is left in the files of SQLite. */
   erases(): void;
   /** Wait for other transactions that hold one of the names, one after the other, and hold them until the end. */
   lock(...names: string[]): Promise<void>;
+  /** Hold a name until the end together with others that share it; whoever locks it waits for all of them, and they for whoever has. */
+  share(name: string): Promise<void>;
 }
 
 /** The series there are, in the order in which transactions wait for them. */
@@ -45,12 +50,6 @@ export interface Series<Entry> {
    * @param last the end of the series before them
    */
   rowsOf(tx: Tx, entries: readonly Entry[], last: SeriesEnd): SeriesRows;
-}
-
-/** Where a series ends: its last number, 0 for none, and what it has kept beside it. */
-export interface SeriesEnd {
-  number: number;
-  head: string | null;
 }
 
 export interface SeriesRows {

@@ -6,7 +6,8 @@ import type { Clock } from "../kernel/clock.ts";
 import { ProblemError } from "../kernel/errors.ts";
 import type { Dialect } from "./dialect.ts";
 import { findOrMakeRoom, keptAnswer, type createClaims } from "./idempotency.ts";
-import { unwrapped, WriteConflictError } from "./problems.ts";
+import type { createKnownEnds, KnownEnds } from "./known-ends.ts";
+import { isOfUnique, unwrapped, WriteConflictError } from "./problems.ts";
 import { insertAll } from "./insert.ts";
 import { numberSeries, type Appended } from "./series.ts";
 import type { Transact } from "./transaction.ts";
@@ -43,6 +44,8 @@ export interface WriteOptions {
   clock: Clock;
   idempotencySeconds: number;
   claims: ReturnType<typeof createClaims>;
+  /** Where counters stand, for transactions that others can wait for. */
+  knownEnds: ReturnType<typeof createKnownEnds>;
   /** Where transactions wait for their turn. SQLite's adapter has its own queue, for single statements too. */
   transactionSlots?: Semaphore;
   logger: Logger | undefined;
@@ -126,7 +129,7 @@ function createWatch(tell: (ended: EndedTransaction) => void) {
   };
 }
 
-function inTransaction<T>(
+async function inTransaction<T>(
   options: WriteOptions,
   call: Call,
   claim: IdempotencyClaim | null,
@@ -135,8 +138,10 @@ function inTransaction<T>(
 ): Promise<Outcome<T>> {
   const state = { isOpen: true };
   const watched = <R>(run: () => R): R => (options.watchNesting ? running.run(state, run) : run());
-  const transaction = options.transact((db) =>
+  let knownEnds: KnownEnds | undefined;
+  const transaction = options.transact((db, ticket) =>
     watched(async () => {
+      knownEnds = ticket && options.knownEnds(ticket);
       onBegin?.();
       const appended: Appended = new Map();
       const ahead: Promise<void>[] = [];
@@ -161,8 +166,10 @@ function inTransaction<T>(
         beforeCommit: (hook) => void beforeCommit.push(hook),
         afterCommit: (hook) => void afterCommit.push(hook),
         seriesEnds: new Map(),
+        knownEnds,
         erases: () => void (isErasure = true),
         lock: (...names) => lock(db, options.dialect, names),
+        share: (name) => share(db, options.dialect, name),
       };
       await options.instance.assertSame(db);
       await requireLeader(options, db, call);
@@ -183,9 +190,18 @@ function inTransaction<T>(
       return { value, isReplay: false, isErasure, afterCommit };
     }),
   );
-  return transaction.finally(() => {
+  try {
+    const outcome = await transaction;
+    knownEnds?.ended("committed");
+    return outcome;
+  } catch (error) {
+    // What was to be inserted under a number that was not read can be there already.
+    const isSuspect = knownEnds?.counts() === true && isOfUnique(error);
+    knownEnds?.ended(isSuspect ? "suspect" : "refused");
+    throw isSuspect ? new WriteConflictError("a number that was not read", { cause: error }) : error;
+  } finally {
     state.isOpen = false;
-  });
+  }
 }
 
 /**
@@ -204,6 +220,10 @@ async function requireLeader({ epoch }: WriteOptions, db: TransactionClient, { v
 async function lock(db: TransactionClient, dialect: Dialect, names: readonly string[]): Promise<void> {
   if (dialect === "sqlite" || names.length === 0) return;
   await db.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(name, 0)) FROM unnest(${names}::text[]) AS name`;
+}
+
+async function share(db: TransactionClient, dialect: Dialect, name: string): Promise<void> {
+  if (dialect === "postgres") await db.$executeRaw`SELECT pg_advisory_xact_lock_shared(hashtextextended(${name}, 0))`;
 }
 
 /** What is written is written: a hook that fails cannot make the write fail. */

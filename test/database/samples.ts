@@ -1,3 +1,4 @@
+import type { Series, SeriesName } from "../../src/database/tx.ts";
 import { systemCall, type Call } from "../../src/kernel/call.ts";
 import type { ReadClient, TransactionClient } from "../../src/database/database.ts";
 
@@ -26,3 +27,15 @@ export function createGate(): { open: () => void; opened: Promise<void> } {
   });
   return { open, opened };
 }
+
+/** Entries are rows of settings; the head is the last entry. */
+export const seriesOf = (name: SeriesName): Series<string> => ({
+  name,
+  rowsOf({ now }, entries, last) {
+    const rows = entries.map((entry, index) => {
+      const number = (last.number + 1 + index).toString().padStart(6, "0");
+      return { key: `${name}:${number}`, value: { entry, before: index === 0 ? last.head : entries[index - 1] }, updatedAt: now };
+    });
+    return { inserts: [{ model: "Setting", rows }], head: entries.at(-1) ?? "" };
+  },
+});

@@ -5,25 +5,12 @@ import fc from "fast-check";
 import { expect, inject, onTestFinished, test } from "vitest";
 import { migrationsFolder } from "../../src/database/migrate-sqlite.ts";
 import { nextNumber } from "../../src/database/counter.ts";
-import type { Series, SeriesName } from "../../src/database/tx.ts";
 import { createAuditService } from "../../src/features/audit/audit.service.ts";
 import { createCursors } from "../../src/kernel/page.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { runsOf } from "../support/size.ts";
-import { sampleCall } from "./samples.ts";
+import { sampleCall, seriesOf } from "./samples.ts";
 import { execute } from "./sql.ts";
-
-/** Entries are rows of settings; the head is the last entry. */
-const seriesOf = (name: SeriesName): Series<string> => ({
-  name,
-  rowsOf({ now }, entries, last) {
-    const rows = entries.map((entry, index) => {
-      const number = (last.number + 1 + index).toString().padStart(6, "0");
-      return { key: `${name}:${number}`, value: { entry, before: index === 0 ? last.head : entries[index - 1] }, updatedAt: now };
-    });
-    return { inserts: [{ model: "Setting", rows }], head: entries.at(-1) ?? "" };
-  },
-});
 
 test("series have no gaps, know the entry before, and keep what one transaction adds together, whoever writes, takes numbers and fails at once", async () => {
   const writes = fc.array(

@@ -67,9 +67,16 @@ function watch(tx: Tx, waits: string[]): Tx {
     return tx.db.$queryRaw(...given);
   };
   const db = new Proxy(tx.db, { get: (target, key) => (key === "$queryRaw" ? counting : Reflect.get(target, key)) });
+  const { knownEnds } = tx;
+  const take = async (name: string) => {
+    const end = await knownEnds?.take(name);
+    if (end !== undefined) waits.push("number");
+    return end;
+  };
   return {
     ...tx,
     db,
+    knownEnds: knownEnds && { ...knownEnds, take },
     // The journals number what they hold right before the commit, in an order of their own.
     beforeCommit: () => undefined,
     lock(name) {

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Tx } from "../../database/database.ts";
-import type { Insert, Series, SeriesEnd } from "../../database/tx.ts";
+import type { SeriesEnd } from "../../database/known-ends.ts";
+import type { Insert, Series } from "../../database/tx.ts";
 import type { AuditEntry } from "../../generated/sqlite/client.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 import { callerOf, type AuditedCaller } from "../../kernel/denied.ts";

@@ -110,7 +110,7 @@ export function createBlacklistRecords({ serversKey, ...deps }: RecordsDeps) {
     const unnumbered = rowOf(tx.now, draft, 0, serversKey);
     // Matches come before numbers everywhere: anyone who holds a number waits for nothing but numbers.
     const [concerned, number] = await Promise.all([
-      matches.concernedBy(tx, toMatchRecord(unnumbered, tx.now)),
+      matches.concernedBy(tx, toMatchRecord(unnumbered, tx.now), isLast),
       nextNumber(tx, "blacklist", { isLast }),
     ]);
     const row = { ...unnumbered, number };

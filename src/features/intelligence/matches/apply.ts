@@ -18,11 +18,18 @@ export interface Concerned {
   accounts: readonly Person[] | undefined;
 }
 
-/** Read under the lock of matches whom a new record concerns. */
-export async function concernedBy(tx: Tx, record: MatchRecord, deps: CompareDeps): Promise<Concerned> {
+/**
+ * Read under the lock of matches whom a new record concerns.
+ * @param isLast whether the transaction takes no lock after it. New records have no matches in common, so it then shares the lock with others
+ * that make one
+ */
+export async function concernedBy(tx: Tx, record: MatchRecord, deps: CompareDeps, isLast: boolean): Promise<Concerned> {
   const isRead = record.kind === "user" && isInForce(record, tx.now);
   // What is read next is read when the lock is held, as the statements go one after the other.
-  const [, accounts] = await Promise.all([tx.lock(matchesLock), isRead ? accountsOf(tx, record, deps) : undefined]);
+  const [, accounts] = await Promise.all([
+    isLast ? tx.share(matchesLock) : tx.lock(matchesLock),
+    isRead ? accountsOf(tx, record, deps) : undefined,
+  ]);
   return { accounts };
 }
 

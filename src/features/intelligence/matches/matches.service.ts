@@ -33,7 +33,7 @@ export interface MatchesService {
   /** Take the lock of matches, which comes before numbers of records. */
   lock(tx: Tx): Promise<void>;
   /** Take the lock of matches, and read whom a new record concerns, so that little is left to do when it has its number. */
-  concernedBy(tx: Tx, record: MatchRecord): Promise<Concerned>;
+  concernedBy(tx: Tx, record: MatchRecord, isLast: boolean): Promise<Concerned>;
   /** Compare one record with everyone. Call after it was created, changed, revoked or expired in the same transaction. */
   applyRecord(tx: Tx, record: MatchRecord, concerned?: Concerned): Promise<MatchChanges>;
   /** The same for many records at once, most of which concern nobody who is known here. */
@@ -73,7 +73,7 @@ export function createMatchesService(deps: MatchesDeps): MatchesService {
 
     lock: (tx) => tx.lock(matchesLock),
 
-    concernedBy: (tx, record) => concernedBy(tx, record, deps),
+    concernedBy: (tx, record, isLast) => concernedBy(tx, record, deps, isLast),
 
     applyRecord: (tx, record, concerned) => applyRecord(tx, record, deps, concerned),
 
