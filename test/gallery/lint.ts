@@ -7,8 +7,8 @@ export interface Reading {
 }
 
 const codeSpan = /```[\s\S]*?```|`[^`\n]*`/g;
-/** Mentions and times as Discord writes them, which people see as names and dates. */
-const drawn = /<(?:@[!&]?|#)\d{17,20}>|<t:-?\d+(?::\w)?>|<\/[\w -]+:\d+>|https?:\/\/\S+/g;
+/** Mentions and times as Discord writes them, which people see as names and dates; addresses and secrets, which are copied. */
+const drawn = /<(?:@[!&]?|#)\d{17,20}>|<t:-?\d+(?::\w)?>|<\/[\w -]+:\d+>|https?:\/\/\S+|whsec_[\w+/=]+|prv_live_\w+/g;
 const smallPrint = /^-# [a-z_]+$/;
 
 interface Rule {
