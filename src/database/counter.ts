@@ -19,7 +19,7 @@ export interface NumberOptions {
 export async function nextNumber(tx: Tx, name: string, { count = 1, isLast = false }: NumberOptions = {}): Promise<number> {
   const { knownEnds } = tx;
   if (!isLast) await knownEnds?.read(name);
-  const known = isLast ? await knownEnds?.take(name) : undefined;
+  const known = isLast ? await knownEnds?.take(name, true) : undefined;
   if (known !== undefined) {
     const number = known.number + count;
     knownEnds?.move(name, { ...known, number });
@@ -36,7 +36,7 @@ export async function nextNumber(tx: Tx, name: string, { count = 1, isLast = fal
 /** Take the ends of some series, unless the transaction holds them. */
 export async function holdSeries(tx: Tx, names: readonly SeriesName[]): Promise<void> {
   for (const name of names) {
-    const known = tx.seriesEnds.has(name) ? undefined : await tx.knownEnds?.take(name);
+    const known = tx.seriesEnds.has(name) ? undefined : await tx.knownEnds?.take(name, false);
     if (known !== undefined) tx.seriesEnds.set(name, known);
   }
   const missing = names.filter((name) => !tx.seriesEnds.has(name));

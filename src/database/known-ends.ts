@@ -1,3 +1,5 @@
+import { setTimeout as delay } from "node:timers/promises";
+
 /** Where a series ends: its last number, 0 for none, and what it has kept beside it. */
 export interface SeriesEnd {
   number: number;
@@ -11,6 +13,8 @@ export interface Ticket {
   number: number;
   /** Resolves once the lock is held. */
   held(): Promise<void>;
+  /** Resolves once everything that was sent so far is answered. */
+  answered(): Promise<void>;
 }
 
 /** Where a counter is expected to stand, and where it stands once the transaction is committed. */
@@ -24,9 +28,10 @@ export interface Move {
 export interface KnownEnds {
   /**
    * Take a counter when nothing is waited for any more but other counters: until {@link sent} nobody else of this process takes it.
+   * @param isBehind whether it comes after the answers to all that was sent, locks among it
    * @returns where it stands once all that was sent before is committed; undefined: it has to be read
    */
-  take(name: string): Promise<SeriesEnd | undefined>;
+  take(name: string, isBehind: boolean): Promise<SeriesEnd | undefined>;
   /** Have a counter read by everybody until this transaction ends, which reads it now and goes on with other work. */
   read(name: string): Promise<void>;
   /** Where a counter that was taken stands once this transaction is committed. */
@@ -41,6 +46,8 @@ export interface KnownEnds {
   ended(how: "committed" | "refused" | "suspect"): void;
 }
 
+/** How long transactions are waited for that count on others. PostgreSQL finds out who waits for one another there, and ends it; here nobody does. */
+const patienceMs = 1000;
 /** How long all counters are read after one did not stand where it was expected: something else writes, too. */
 const distrustMs = 1000;
 
@@ -59,13 +66,13 @@ export function createKnownEnds(): (ticket: Ticket) => KnownEnds {
   const counting = new Map<Ticket, Promise<void>>();
   let distrustedUntil = -Infinity;
 
-  /** @returns how to let the next one in */
-  async function enter(name: string): Promise<() => void> {
-    const before = turns.get(name);
-    let leave = (): void => undefined;
-    turns.set(name, new Promise((resolve) => (leave = resolve)));
-    await before;
-    return leave;
+  /** Until those that count on others have ended, as they move counters. */
+  async function countingEnd(): Promise<void> {
+    if (counting.size === 0) return;
+    const patience = new AbortController();
+    const { signal } = patience;
+    await Promise.race([Promise.all(counting.values()), delay(patienceMs, undefined, { signal, ref: false }).catch(() => undefined)]);
+    patience.abort();
   }
 
   return (ticket) => {
@@ -74,7 +81,20 @@ export function createKnownEnds(): (ticket: Ticket) => KnownEnds {
     const leaving: (() => void)[] = [];
     let tellEnded = (): void => undefined;
     let isSent = false;
+    let isEnded = false;
     open.add(ticket);
+
+    /** @returns how to let the next one in */
+    async function enter(name: string): Promise<() => void> {
+      const before = turns.get(name);
+      let next = (): void => undefined;
+      turns.set(name, new Promise((resolve) => (next = resolve)));
+      await before;
+      if (!isEnded) return next;
+      // What has taken too long was rolled back meanwhile, and nobody else lets the next one in.
+      next();
+      throw new Error("the transaction has ended");
+    }
 
     const counts = (): boolean => [...taken.values()].some(({ from }) => from !== undefined);
 
@@ -83,24 +103,26 @@ export function createKnownEnds(): (ticket: Ticket) => KnownEnds {
     }
 
     return {
-      async take(name) {
+      async take(name, isBehind) {
         if (reads.has(name)) return undefined;
         await ticket.held();
+        // What reads waits behind what was sent before, which may wait for somebody: others would wait for both.
+        if (isBehind || !known.has(name)) await ticket.answered();
         leaving.push(await enter(name));
         const isRead = performance.now() < distrustedUntil || (readers.get(name) ?? 0) > 0;
         const from = isRead ? undefined : known.get(name);
         taken.set(name, from === undefined ? {} : { from });
-        if (from === undefined) await Promise.all(counting.values());
+        if (from === undefined) await countingEnd();
         return from?.end;
       },
       async read(name) {
         if (reads.has(name)) return;
-        reads.add(name);
         const next = await enter(name);
+        reads.add(name);
         known.delete(name);
         readers.set(name, (readers.get(name) ?? 0) + 1);
         next();
-        await Promise.all(counting.values());
+        await countingEnd();
       },
       move(name, to) {
         const one = taken.get(name);
@@ -114,6 +136,7 @@ export function createKnownEnds(): (ticket: Ticket) => KnownEnds {
         };
       },
       sent() {
+        if (isEnded) return;
         isSent = true;
         if (counts()) counting.set(ticket, new Promise((resolve) => (tellEnded = resolve)));
         for (const [name, { to }] of taken) if (to !== undefined) known.set(name, { end: to, by: ticket });
@@ -121,6 +144,7 @@ export function createKnownEnds(): (ticket: Ticket) => KnownEnds {
       },
       counts,
       ended(how) {
+        isEnded = true;
         open.delete(ticket);
         counting.delete(ticket);
         for (const name of reads) readers.set(name, (readers.get(name) ?? 1) - 1);

@@ -109,10 +109,11 @@ function createNames(prefix: "read" | "write"): (query: Statement) => string | u
  * is most of what a statement costs here. After one has failed PostgreSQL refuses the rest, and answers COMMIT with a rollback and no
  * error; work that has swallowed the failure would then be acknowledged and gone.
  */
-function begin(client: Client, line: SqlQueryable, lock: Omit<Ticket, "held"> | undefined): TicketedTransaction {
+function begin(client: Client, line: SqlQueryable, lock: Pick<Ticket, "space" | "number"> | undefined): TicketedTransaction {
   let state: "new" | "begun" | "ended" = "new";
   let failure: unknown;
   let begun: Promise<unknown> | undefined;
+  let last: Promise<unknown> | undefined;
 
   /** What is sent in one turn leaves in one piece. */
   function gather(): void {
@@ -142,7 +143,9 @@ function begin(client: Client, line: SqlQueryable, lock: Omit<Ticket, "held"> | 
   function send<T>(statement: () => Promise<T>): Promise<T> {
     gather();
     if (state === "new") void start();
-    return noted(statement);
+    const answer = noted(statement);
+    last = answer;
+    return answer;
   }
 
   /** The connection goes back whatever comes of it; one that is broken is not used again. @returns what PostgreSQL has done */
@@ -183,6 +186,8 @@ function begin(client: Client, line: SqlQueryable, lock: Omit<Ticket, "held"> | 
       throw failure instanceof Error ? failure : new Error(`PostgreSQL has answered COMMIT with ${done}`);
     },
     rollback: async () => void (await finish("ROLLBACK")),
-    ...(lock !== undefined && { ticket: { ...lock, held: async () => void (await (begun ?? start())) } }),
+    ...(lock !== undefined && {
+      ticket: { ...lock, held: async () => void (await (begun ?? start())), answered: async () => void (await last) },
+    }),
   };
 }

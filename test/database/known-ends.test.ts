@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { expect, inject, onTestFinished, test, vi } from "vitest";
 import { nextNumber } from "../../src/database/counter.ts";
 import { openDatabase, type Database } from "../../src/database/database.ts";
+import { createKnownEnds } from "../../src/database/known-ends.ts";
 import type { SeriesName, Tx } from "../../src/database/tx.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { runsOf } from "../support/size.ts";
@@ -114,6 +115,44 @@ test.runIf(isPostgres)("who takes a number early and goes on, and who takes it l
   expect(await Promise.all([early, last])).toEqual([2, 3]);
   expect(await entriesOf(database)).toEqual(["first", "early", "last"]);
   expect(outcomes).toEqual(["committed", "committed", "committed"]);
+});
+
+test.runIf(isPostgres)("a lock that is on its way comes before the number that is asked for with it", async () => {
+  const outcomes: string[] = [];
+  const { database } = await fresh({ onTransaction: ({ outcome }) => void outcomes.push(outcome) });
+  await add(database, "first");
+  const [locked, gate] = [createGate(), createGate()];
+  const early = database.write(sampleCall(), async (tx) => {
+    await tx.lock("something");
+    locked.open();
+    await gate.opened;
+    tx.append(all.audit, "early");
+    return await nextNumber(tx, "case");
+  });
+  await locked.opened;
+  const last = database.write(sampleCall(), async (tx) => {
+    const [, number] = await Promise.all([tx.lock("something"), nextNumber(tx, "case", { isLast: true })]);
+    return number;
+  });
+  await setTimeout(100);
+  gate.open();
+  expect(await Promise.all([early, last])).toEqual([2, 3]);
+  expect(outcomes).toEqual(["committed", "committed", "committed"]);
+});
+
+test("a transaction that has ended while it waited for a counter lets the next one in", async () => {
+  const open = createKnownEnds();
+  const held = (): Promise<void> => Promise.resolve();
+  const [first, second, third] = [1, 2, 3].map((number) => open({ space: 1, number, held, answered: held }));
+  await first?.take("case", true);
+  const waiting = second?.take("case", true);
+  const next = third?.take("case", true);
+  await setTimeout(1);
+  second?.ended("refused");
+  first?.move("case", { number: 1, head: null });
+  first?.sent();
+  await expect(waiting).rejects.toThrow("has ended");
+  expect(await next).toEqual({ number: 1, head: null });
 });
 
 test.runIf(isPostgres)("a counter that another program has moved is read again, and nobody is refused", async () => {

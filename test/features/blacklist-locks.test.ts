@@ -68,8 +68,8 @@ function watch(tx: Tx, waits: string[]): Tx {
   };
   const db = new Proxy(tx.db, { get: (target, key) => (key === "$queryRaw" ? counting : Reflect.get(target, key)) });
   const { knownEnds } = tx;
-  const take = async (name: string) => {
-    const end = await knownEnds?.take(name);
+  const take = async (...given: [name: string, isBehind: boolean]) => {
+    const end = await knownEnds?.take(...given);
     if (end !== undefined) waits.push("number");
     return end;
   };
