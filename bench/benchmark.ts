@@ -1,6 +1,8 @@
 /** One benchmark: interleaves its baseline, ends by itself, answers a table whose ratios are what counts. */
 export interface Benchmark {
   about: string;
+  /** What `--only` takes, where it takes something. */
+  parts?: readonly string[];
   run(options: BenchmarkOptions): Promise<Table>;
 }
 
@@ -9,7 +11,7 @@ export interface BenchmarkOptions {
   seconds: number;
   /** How often every variant is measured. */
   rounds: number;
-  /** Parts of the benchmark, by the names that its description lists; none: all. */
+  /** Some of its parts; none: all. */
   only: readonly string[];
   /** Text in the names of the cases that are measured, where a benchmark has cases; empty: all. */
   match: string;

@@ -36,11 +36,20 @@ async function main(): Promise<void> {
   const load = benchmarks[name];
   if (load === undefined || values.help) {
     process.stdout.write("npm run bench -- <name> [--seconds n] [--rounds n] [--only part]... [--match text] [--write]\n\n");
-    for (const [name, find] of Object.entries(benchmarks)) process.stdout.write(`${name}  ${(await find()).benchmark.about}\n`);
+    for (const [name, find] of Object.entries(benchmarks)) {
+      const { about, parts = [] } = (await find()).benchmark;
+      process.stdout.write(`${name}  ${about}${parts.length === 0 ? "" : `; --only takes ${parts.join(", ")}`}\n`);
+    }
     process.exitCode = positionals.length === 0 || values.help ? 0 : 64;
     return;
   }
   const { benchmark } = await load();
+  const unknown = values.only.find((part) => benchmark.parts?.includes(part) !== true);
+  if (unknown !== undefined) {
+    process.stderr.write(`${name} has no part ${unknown}; --only takes ${benchmark.parts?.join(", ") ?? "nothing here"}\n`);
+    process.exitCode = 64;
+    return;
+  }
   const progress = (line: string): void => void process.stderr.write(`${line}\n`);
   const { seconds, rounds, only, match } = values;
   const table = await benchmark.run({ seconds: Number(seconds), rounds: Number(rounds), only, match, progress });
