@@ -2,6 +2,7 @@
 // @module-tag slow
 import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { pino } from "pino";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { createNightlyBackup } from "../../src/backup/nightly.ts";
@@ -60,6 +61,8 @@ test("a backup is made once a night, also after its hour, and older ones go", as
   if (clock.time.getUTCHours() !== 4) await nightly.sweep();
   expect((await made()).length).toBe(2);
   clock.time = new Date(clock.time.getTime() + 86_400_000);
+  // Backups are named by the second, and two of them are made in less.
+  await setTimeout(1000);
   await nightly.sweep();
   await isMade();
   expect((await made()).includes(old[1] ?? "")).toBe(false);
