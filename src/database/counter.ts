@@ -6,8 +6,8 @@ export interface NumberOptions {
   /** Takes so many at once; the last of them is returned. */
   count?: number;
   /**
-   * The transaction takes no other lock afterwards. The ends of the series are then taken with the number, so that others wait one round
-   * trip less.
+   * The transaction takes no other lock afterwards. Where counters are read, the ends of the series are then taken with the number, so that
+   * others wait one round trip less; where they are known, the number is.
    */
   isLast?: boolean;
 }
@@ -35,11 +35,12 @@ export async function nextNumber(tx: Tx, name: string, { count = 1, isLast = fal
 
 /** Take the ends of some series, unless the transaction holds them. */
 export async function holdSeries(tx: Tx, names: readonly SeriesName[]): Promise<void> {
-  for (const name of names) {
-    const known = tx.seriesEnds.has(name) ? undefined : await tx.knownEnds?.take(name, false);
-    if (known !== undefined) tx.seriesEnds.set(name, known);
+  const missing: SeriesName[] = [];
+  for (const name of names.filter((one) => !tx.seriesEnds.has(one))) {
+    const known = await tx.knownEnds?.take(name, false);
+    if (known === undefined) missing.push(name);
+    else tx.seriesEnds.set(name, known);
   }
-  const missing = names.filter((name) => !tx.seriesEnds.has(name));
   if (missing.length === 0) return;
   const ends = await takeNumbers(
     tx,

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { createSemaphore, type Semaphore } from "../kernel/semaphore.ts";
 
 /** Where a series ends: its last number, 0 for none, and what it has kept beside it. */
 export interface SeriesEnd {
@@ -46,6 +47,12 @@ export interface KnownEnds {
   ended(how: "committed" | "refused" | "suspect"): void;
 }
 
+/** Where a counter stands once a transaction is committed that has sent so. */
+interface Known {
+  end: SeriesEnd;
+  by: Ticket;
+}
+
 /** How long transactions are waited for that count on others. PostgreSQL finds out who waits for one another there, and ends it; here nobody does. */
 const patienceMs = 1000;
 /** How long all counters are read after one did not stand where it was expected: something else writes, too. */
@@ -57,8 +64,8 @@ const distrustMs = 1000;
  * in between. It compares what was expected, and takes the transaction back when it was something else; then it is tried again.
  */
 export function createKnownEnds(): (ticket: Ticket) => KnownEnds {
-  const known = new Map<string, { end: SeriesEnd; by: Ticket }>();
-  const turns = new Map<string, Promise<void>>();
+  const known = new Map<string, Known>();
+  const turns = new Map<string, Semaphore>();
   /** How many transactions at work have read a counter and go on. */
   const readers = new Map<string, number>();
   const open = new Set<Ticket>();
@@ -76,7 +83,7 @@ export function createKnownEnds(): (ticket: Ticket) => KnownEnds {
   }
 
   return (ticket) => {
-    const taken = new Map<string, { from?: { end: SeriesEnd; by: Ticket }; to?: SeriesEnd }>();
+    const taken = new Map<string, { from?: Known; to?: SeriesEnd }>();
     const reads = new Set<string>();
     const leaving: (() => void)[] = [];
     let tellEnded = (): void => undefined;
@@ -86,10 +93,9 @@ export function createKnownEnds(): (ticket: Ticket) => KnownEnds {
 
     /** @returns how to let the next one in */
     async function enter(name: string): Promise<() => void> {
-      const before = turns.get(name);
-      let next = (): void => undefined;
-      turns.set(name, new Promise((resolve) => (next = resolve)));
-      await before;
+      const turn = turns.get(name) ?? createSemaphore({ waiting: 2000, timeoutMs: 15_000, refusal: "storage_busy" });
+      turns.set(name, turn);
+      const next = await turn.acquire();
       if (!isEnded) return next;
       // What has taken too long was rolled back meanwhile, and nobody else lets the next one in.
       next();

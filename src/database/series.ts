@@ -30,15 +30,19 @@ export async function numberSeries(tx: Tx, appended: Appended, more: readonly In
   }
   const { moves = [], after = [] } = tx.knownEnds?.expected() ?? {};
   for (const { name } of moves) ends.delete(name as SeriesName);
-  const read = [...ends].map(([name, { number, head }]) => Prisma.sql`(${name}, ${number}, ${head})`);
-  const move = Prisma.sql`INSERT INTO counters (name, value, head) VALUES ${Prisma.join(read.length > 0 ? read : [Prisma.empty])}
-    ON CONFLICT (name) DO UPDATE SET value = excluded.value, head = excluded.head`;
   return async () => {
     const moved = moves.length === 0 ? undefined : moveFrom(tx, moves, after);
-    const inserted = insertAll(tx, [...inserts, ...more], read.length === 0 ? [] : [move]);
+    const inserted = insertAll(tx, [...inserts, ...more], ends.size === 0 ? [] : [moveTo(ends)]);
     tx.knownEnds?.sent();
     await Promise.all([moved, inserted]);
   };
+}
+
+/** Move counters that the transaction has read, and so holds. */
+function moveTo(ends: ReadonlyMap<SeriesName, SeriesEnd>): Prisma.Sql {
+  const values = [...ends].map(([name, { number, head }]) => Prisma.sql`(${name}, ${number}, ${head})`);
+  return Prisma.sql`INSERT INTO counters (name, value, head) VALUES ${Prisma.join(values)}
+    ON CONFLICT (name) DO UPDATE SET value = excluded.value, head = excluded.head`;
 }
 
 /** Move counters that stand where they are expected once others have ended. PostgreSQL takes the transaction back where one does not. */

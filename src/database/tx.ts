@@ -30,7 +30,7 @@ export interface Tx {
   erases(): void;
   /** Wait for other transactions that hold one of the names, one after the other, and hold them until the end. */
   lock(...names: string[]): Promise<void>;
-  /** Hold a name until the end together with others that share it; whoever locks it waits for all of them, and they for whoever has. */
+  /** Hold a name until the end together with other transactions that share it. A transaction that locks it waits for all of them, and they for it. */
   share(name: string): Promise<void>;
 }
 
