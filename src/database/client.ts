@@ -44,17 +44,36 @@ export interface Opened {
   client: PrismaClient;
   read: ReadClient;
   transact: Transact;
+  /** Close every connection. */
+  close(): Promise<void>;
+}
+
+interface ClientOptions extends Pick<SqliteOptions, "synchronous" | "logger"> {
+  url: string;
+  /** Whether other processes serve the same PostgreSQL database. */
+  isShared: boolean;
 }
 
 /** Open the database the address names. */
-export async function openClient(url: string, synchronous: "full" | "normal", isShared = false): Promise<Opened> {
+export async function openClient({ url, isShared, ...options }: ClientOptions): Promise<Opened> {
   const dialect = dialectOf(url);
-  const { Client, factory } = dialect === "sqlite" ? onSqlite(url, synchronous) : await onPostgres(url, isShared);
-  const adapter = await factory.connect();
+  const { Client, factory } = dialect === "sqlite" ? onSqlite({ file: sqliteFile(url), ...options }) : await onPostgres(url, isShared);
+  const connected = await factory.connect();
+  let disposed: Promise<void> | undefined;
+  const adapter: SqlDriverAdapter = { ...connected, dispose: () => (disposed ??= connected.dispose()) };
   const lending = createLending(adapter);
   const client = new Client({ adapter: { ...factory, connect: () => Promise.resolve(lending.adapter) }, errorFormat: "minimal" });
   const transact = createTransact(() => adapter.startTransaction(), dialect, lending.lendFrom(client));
-  return { client, read: readsOf(client, createRaw(dialect, adapter)), transact };
+  return {
+    client,
+    read: readsOf(client, createRaw(dialect, adapter)),
+    transact,
+    async close() {
+      await client.$disconnect();
+      // A client that was never asked anything has not connected, and leaves the adapter open.
+      await adapter.dispose();
+    },
+  };
 }
 
 interface Driver {
@@ -62,9 +81,7 @@ interface Driver {
   factory: SqlDriverAdapterFactory;
 }
 
-const onSqlite = (url: string, synchronous: "full" | "normal"): Driver => {
-  return { Client: PrismaClient, factory: createSqliteAdapter({ file: sqliteFile(url), synchronous }) };
-};
+const onSqlite = (options: SqliteOptions): Driver => ({ Client: PrismaClient, factory: createSqliteAdapter(options) });
 
 /** What only PostgreSQL needs is read only where it is used. */
 async function onPostgres(url: string, isShared: boolean): Promise<Driver> {

@@ -82,7 +82,7 @@ export interface DatabaseOptions {
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
   const { url, clock = systemClock, idempotencySeconds = 86_400, logger, watchNesting = true, onTransaction, epoch } = options;
   const dialect = dialectOf(url);
-  const { client, read, transact } = await open(options);
+  const { client, read, transact, close } = await open(options);
   const claims = createClaims();
   const transactionSlots = createSemaphore({ places: concurrentTransactions, waiting: 2000, timeoutMs: 15_000, refusal: "storage_busy" });
   const instance = createInstance(read, () => write);
@@ -102,7 +102,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     ...(dialect === "postgres" && { transactionSlots }),
   });
   const commits = watchCommits(write);
-  const ending = createEnding(client, commits.write);
+  const ending = createEnding(close, commits.write);
   return { dialect, instance, read, ...ending, findReplay, sweep, check };
 
   function sweep(call: Call): Promise<number> {
@@ -149,7 +149,7 @@ async function open({ url, synchronous = "full", logger, epoch }: DatabaseOption
   try {
     if (file !== undefined) await ensureFolder(dirname(resolve(file)));
     for (const name of await migrate(url)) logger?.info({ migration: name }, "the tables were brought up to date");
-    return await openClient(url, synchronous, epoch !== undefined);
+    return await openClient({ url, synchronous, logger, isShared: epoch !== undefined });
   } catch (error) {
     throw databaseRefusal(url, fileError(error, { kind: "folder" }));
   }
@@ -211,13 +211,13 @@ function watchCommits(write: Write) {
 }
 
 /** Writes are counted so that closing can wait for them. */
-function createEnding(client: PrismaClient, write: Write): Pick<Database, "write" | "close"> {
+function createEnding(disconnect: () => Promise<void>, write: Write): Pick<Database, "write" | "close"> {
   const writes = new Set<Promise<unknown>>();
   let closing: Promise<void> | undefined;
 
   async function end(): Promise<void> {
     await Promise.allSettled(writes);
-    await client.$disconnect();
+    await disconnect();
   }
 
   return {

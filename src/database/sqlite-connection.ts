@@ -5,11 +5,14 @@ import BetterSqlite3 from "better-sqlite3";
 import { LRUCache } from "lru-cache";
 import { DatabaseError } from "./errors.ts";
 import { keepAlive } from "./keep-alive.ts";
+import type { Logger } from "./write.ts";
 
 export interface SqliteOptions {
   file: string;
   /** `full` survives a power loss; `normal` may lose the last commits then, never their consistency. */
   synchronous: "full" | "normal";
+  /** Hears when another program takes the files away. */
+  logger?: Logger | undefined;
 }
 
 /** One connection with kept statements. All of it works synchronously; errors are DriverAdapterErrors, as Prisma expects them. */
@@ -19,7 +22,11 @@ export interface SqliteConnection {
   /** Whether SQLite itself says that the statement changes nothing. `INSERT … RETURNING` does change something. */
   isReadOnly(sql: string): boolean;
   exec(sql: string): void;
-  checkpoint(): void;
+  /**
+   * Move what the write-ahead log has into the database file; `TRUNCATE` empties the log as well.
+   * @returns whether all of it was moved: another process that reads can prevent it
+   */
+  checkpoint(mode: "PASSIVE" | "TRUNCATE"): boolean;
   isInTransaction(): boolean;
   /** The number that tells this database from others; 0 for a reader that has not seen it yet. */
   applicationId(): number;
@@ -68,7 +75,14 @@ export async function openSqliteConnection(options: SqliteOptions, mode: "writer
     executeRaw: (query) => converter.executeRaw(query),
     isReadOnly: (sql) => prepare(sql).statement.readonly,
     exec: (sql) => void db.exec(sql),
-    checkpoint: () => void db.pragma("wal_checkpoint(TRUNCATE)"),
+    checkpoint(mode) {
+      const [row] = db.pragma(`wal_checkpoint(${mode})`) as {
+        busy: number | bigint;
+        log: number | bigint;
+        checkpointed: number | bigint;
+      }[];
+      return row !== undefined && Number(row.busy) === 0 && Number(row.log) === Number(row.checkpointed);
+    },
     isInTransaction: () => db.open && db.inTransaction,
     applicationId: () => Number(db.pragma("application_id", { simple: true })),
     isOpen: () => db.open,

@@ -1,11 +1,10 @@
 import type { Transaction } from "@prisma/driver-adapter-utils";
 import { ProblemError } from "../kernel/errors.ts";
-import { createFlush } from "./flush.ts";
+import { holdFiles, type HeldFiles } from "./held-files.ts";
 import type { createPace } from "./pace.ts";
 import { retryWhileBusy, withProblems } from "./problems.ts";
 import { createSemaphore } from "../kernel/semaphore.ts";
 import { openSqliteConnection, type SqliteConnection, type SqliteOptions } from "./sqlite-connection.ts";
-import { closeSync, openSync, readSync, statSync } from "node:fs";
 
 type Pace = ReturnType<typeof createPace>;
 
@@ -14,22 +13,60 @@ export const sqliteIdentity = { provider: "sqlite", adapterName: "@prisma/adapte
 /** The connection that may write, and the queue in front of it. */
 export async function createWriter(options: SqliteOptions, pace: Pace) {
   const queue = createSemaphore({ waiting: 2000, timeoutMs: 15_000, refusal: "storage_busy" });
-  let connection = await openSqliteConnection(options, "writer");
-  const assertSameFile = holdFile(options.file, connection.applicationId());
-  const flush = options.synchronous === "full" ? createFlush(`${options.file}-wal`) : () => Promise.resolve();
+  const files = holdFiles({ file: options.file, isFlushed: options.synchronous === "full", logger: options.logger });
+  let connection = await open();
+  let isRescued = false;
 
-  /** Leave no transaction behind: a connection that cannot roll back is closed, which rolls back, and is opened anew at its next use. */
-  function clean(): void {
-    if (!connection.isInTransaction()) return;
+  async function open(): Promise<SqliteConnection> {
+    let opened: SqliteConnection | undefined;
     try {
-      connection.exec("ROLLBACK");
-    } catch {
-      connection.close();
+      opened = await openSqliteConnection(options, "writer");
+      await files.opened(opened.applicationId());
+      return opened;
+    } catch (error) {
+      opened?.close();
+      await files.release();
+      throw error;
     }
   }
 
+  /** Before a write is confirmed: it is on the disk, in a log that others see. */
+  async function keep(): Promise<void> {
+    if (options.synchronous === "full") await files.flush();
+    try {
+      files.assertSame();
+    } finally {
+      rescueLog();
+    }
+  }
+
+  /**
+   * A deleted log ends with its last connection, so what it has is moved into the database. Nobody else has changed that since: they would have
+   * made another log.
+   */
+  function rescueLog(): void {
+    if (isRescued || !files.isLogDeleted() || !connection.isOpen() || connection.isInTransaction()) return;
+    isRescued = true;
+    try {
+      if (!connection.checkpoint("PASSIVE")) throw new Error("another process reads the database");
+      options.logger?.warn({}, "all confirmed writes were moved from the deleted log into the database file");
+    } catch (error) {
+      options.logger?.error({ err: error }, "the latest writes are in the deleted log alone: make a backup before you stop the service");
+    }
+  }
+
+  /** Leave no transaction behind: a connection that cannot roll back is closed, which rolls back, and is opened anew at its next use. */
+  function clean(): void {
+    try {
+      if (connection.isInTransaction()) connection.exec("ROLLBACK");
+    } catch {
+      connection.close();
+    }
+    rescueLog();
+  }
+
   async function usable(): Promise<SqliteConnection> {
-    assertSameFile();
+    files.assertSame();
     if (connection.isInTransaction()) clean();
     if (!connection.isOpen()) connection = await openSqliteConnection(options, "writer");
     return connection;
@@ -47,7 +84,7 @@ export async function createWriter(options: SqliteOptions, pace: Pace) {
         clean();
         release();
       }
-      await flush();
+      await keep();
       return answer;
     },
 
@@ -62,7 +99,7 @@ export async function createWriter(options: SqliteOptions, pace: Pace) {
         release();
         throw error;
       }
-      return transaction(connection, { pace, assertSameFile, flush }, () => {
+      return transaction(connection, { pace, files, keep }, () => {
         clean();
         release();
       });
@@ -71,11 +108,12 @@ export async function createWriter(options: SqliteOptions, pace: Pace) {
     async close(): Promise<void> {
       const release = await queue.acquire();
       try {
-        if (connection.isOpen()) connection.checkpoint();
+        if (connection.isOpen() && !files.isLogLost()) connection.checkpoint("TRUNCATE");
       } catch {
         // Another process is reading; what is in the write-ahead log is just as safe there.
       } finally {
         connection.close();
+        await files.release();
         release();
       }
     },
@@ -85,7 +123,7 @@ export async function createWriter(options: SqliteOptions, pace: Pace) {
 /** @param end rolls back what is still open and lets the next one in */
 function transaction(
   connection: SqliteConnection,
-  { pace, assertSameFile, flush }: { pace: Pace; assertSameFile: () => void; flush: () => Promise<void> },
+  { pace, files, keep }: { pace: Pace; files: Pick<HeldFiles, "assertSame">; keep: () => Promise<void> },
   end: () => void,
 ): Transaction {
   let isEnded = false;
@@ -119,63 +157,16 @@ function transaction(
     releaseSavepoint: (name) => exec(`RELEASE ${name}`),
     async commit() {
       try {
-        assertSameFile();
+        files.assertSame();
         await exec("COMMIT");
       } finally {
         endOnce();
       }
       // The next transaction goes on meanwhile.
-      await withProblems(flush);
+      await withProblems(keep);
     },
     async rollback() {
       endOnce();
     },
   };
-}
-
-/** How often the content is looked at, beside the name. */
-const lookMs = 1000;
-/** Where SQLite keeps the number that `PRAGMA application_id` sets, in the file itself. Source: sqlite.org/fileformat2.html §1.3. */
-const stampOffset = 68;
-
-/**
- * Holds on to what the name of a database file stood for when it was opened. SQLite goes on writing into a file that was deleted or replaced,
- * and everything acknowledged from then on is lost.
- * @param stamp the application id of the database
- * @returns call it before what is acknowledged: it throws ProblemError storage_readonly once the name stands for another file, or the file has another content
- */
-export function holdFile(file: string, stamp: number): () => void {
-  const { dev, ino } = statSync(file, { bigint: true });
-  let lookedAt = -Infinity;
-  /** While others read, a new database has its stamp in the write-ahead log only. */
-  let isStamped = false;
-
-  function isSame(): boolean {
-    const now = statSync(file, { bigint: true, throwIfNoEntry: false });
-    if (now === undefined || now.dev !== dev || now.ino !== ino) return false;
-    if (performance.now() - lookedAt < lookMs) return true;
-    lookedAt = performance.now();
-    const found = readStamp(file);
-    if (found === stamp) isStamped = true;
-    return found === stamp || (found === 0 && !isStamped);
-  }
-
-  return () => {
-    if (isSame()) return;
-    lookedAt = -Infinity;
-    const detail =
-      "The database file was removed or replaced while the service runs, so nothing is written. Put it back, or restart the service.";
-    throw new ProblemError("storage_readonly", { retryAfter: 5, detail });
-  };
-}
-
-/** Undefined for a file too short to be a database. */
-function readStamp(file: string): number | undefined {
-  const handle = openSync(file, "r");
-  try {
-    const bytes = Buffer.alloc(4);
-    return readSync(handle, bytes, 0, 4, stampOffset) === 4 ? bytes.readInt32BE() : undefined;
-  } finally {
-    closeSync(handle);
-  }
 }

@@ -27,6 +27,7 @@ export interface Instance {
 export interface Logger {
   info(details: object, message: string): void;
   warn(details: object, message: string): void;
+  error(details: object, message: string): void;
 }
 
 /** How a try at a transaction ended. */

@@ -1,5 +1,4 @@
 import { systemCall } from "../../src/kernel/call.ts";
-import { open } from "node:fs/promises";
 import { beforeAll, inject } from "vitest";
 import type { Database } from "../../src/database/database.ts";
 import { Prisma } from "../../src/generated/sqlite/client.ts";
@@ -63,25 +62,11 @@ export async function everyRow({ app: { database, lists } }: Pick<World, "app">)
   return rows;
 }
 
-const filesOf = new WeakMap<object, Promise<string | undefined>>();
-
-/** The header of the index of SQLite's log, which every commit changes: see "The WAL-Index Header" at https://sqlite.org/walformat.html. */
-async function commitMark(database: Database): Promise<string | undefined> {
-  const file = filesOf.get(database) ?? fileOf(database);
-  filesOf.set(database, file);
-  const path = await file;
-  if (path === undefined) return undefined;
-  const header = Buffer.alloc(96);
-  const index = await open(`${path}-shm`).catch(() => undefined);
-  const { bytesRead = 0 } = (await index?.read(header, 0, header.length, 0)) ?? {};
-  await index?.close();
-  return bytesRead === header.length ? header.toString("hex") : undefined;
-}
-
-async function fileOf({ read }: Database): Promise<string | undefined> {
+/** Changes with every commit, whoever makes it: reads have a connection of their own. Source: https://sqlite.org/pragma.html#pragma_data_version. */
+async function commitMark({ read }: Database): Promise<string | undefined> {
   if (inject("dialect") !== "sqlite") return undefined;
-  const [main] = await read.$queryRaw<{ file: string }[]>`PRAGMA database_list`;
-  return main?.file;
+  const [row] = await read.$queryRaw<{ data_version: bigint | number }[]>`PRAGMA data_version`;
+  return row?.data_version.toString();
 }
 
 async function readRows({ read }: Database): Promise<Record<string, string[]>> {

@@ -1,18 +1,32 @@
 // @module-tag sqlite
-import { copyFile, rename, rm } from "node:fs/promises";
-import { expect, test } from "vitest";
+import { copyFile, rename, rm, writeFile } from "node:fs/promises";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { openDatabase } from "../../src/database/database.ts";
 import { until } from "../discord/support.ts";
 import { addOwner, ownerIds, sampleCall } from "./samples.ts";
 import { createSqliteDatabase } from "./sqlite-file.ts";
+import { copyElsewhere } from "../support/elsewhere.ts";
 
 const refusal = { code: "storage_readonly", detail: expect.stringContaining("removed or replaced") };
 
+const logRefusal = { code: "storage_readonly", detail: expect.stringContaining("write-ahead log") };
+
 /** Two databases, the first of which has been used. */
 async function createTwo() {
-  const [first, second] = [await createSqliteDatabase(), await createSqliteDatabase()];
+  const logger = { info: vi.fn(), warn: vi.fn(), error: vi.fn() };
+  const [first, second] = [await createSqliteDatabase({ logger }), await createSqliteDatabase()];
   const add = (id: string) => first.database.write(sampleCall(), (tx) => addOwner(tx, id));
   await add("a");
-  return { ...first, add, other: second.file };
+  return { ...first, add, other: second.file, logger };
+}
+
+/** The owners that somebody sees who opens what is on the disk now, as after a crash. */
+async function ownersOnDisk(file: string): Promise<string[]> {
+  await copyElsewhere(file, `${file}.crashed`);
+  await copyElsewhere(`${file}-wal`, `${file}.crashed-wal`).catch(() => undefined);
+  const crashed = await openDatabase({ url: `file:${file}.crashed` });
+  onTestFinished(() => crashed.close());
+  return ownerIds(crashed.read);
 }
 
 test("a database file that is deleted takes no further write, and takes them again when it is back", async () => {
@@ -27,7 +41,7 @@ test("a database file that is deleted takes no further write, and takes them aga
 
 test("a database file that is replaced by another takes no further write", async () => {
   const { file, database, add, other } = await createTwo();
-  await copyFile(other, `${file}.new`);
+  await copyElsewhere(other, `${file}.new`);
   await rename(`${file}.new`, file);
   await expect(add("b")).rejects.toMatchObject(refusal);
   await expect(database.check()).rejects.toMatchObject(refusal);
@@ -35,7 +49,7 @@ test("a database file that is replaced by another takes no further write", async
 
 test("a database file that another is written over takes no further write within a second", async () => {
   const { file, add, other } = await createTwo();
-  await copyFile(other, file);
+  await copyElsewhere(other, file);
   let count = 0;
   const refused = await until(() =>
     add(`b${(count += 1).toString()}`).then(
@@ -63,4 +77,71 @@ test("a database file that is gone is not made anew", async () => {
   await expect(add("b")).rejects.toMatchObject(refusal);
   await database.close();
   await expect(copyFile(file, `${file}.copy`)).rejects.toMatchObject({ code: "ENOENT" });
+});
+
+/** What other programs do to the two files beside an open database. */
+const losses: Record<string, (file: string) => Promise<unknown>> = {
+  "the log is deleted": (file) => rm(`${file}-wal`),
+  "the log and its index are deleted": (file) => Promise.all([rm(`${file}-wal`), rm(`${file}-shm`)]),
+  "the log is moved away": (file) => rename(`${file}-wal`, `${file}-wal.away`),
+  "the log is replaced by an empty file": async (file) => {
+    await rm(`${file}-wal`);
+    await writeFile(`${file}-wal`, "");
+  },
+  "the log is replaced by another one": async (file) => {
+    await copyElsewhere(`${file}-wal`, `${file}-wal.new`);
+    await rename(`${file}-wal.new`, `${file}-wal`);
+  },
+  "the index of the log is deleted": (file) => rm(`${file}-shm`),
+  "the index of the log is replaced by another one": async (file) => {
+    await copyElsewhere(`${file}-shm`, `${file}-shm.new`);
+    await rename(`${file}-shm.new`, `${file}-shm`);
+  },
+};
+
+test.each(Object.entries(losses))(
+  "when %s, no further write is confirmed, the log says so once, and a crash loses none of the confirmed ones",
+  async (_, lose) => {
+    const { file, database, add, logger } = await createTwo();
+    await lose(file);
+    await expect(add("b")).rejects.toMatchObject(logRefusal);
+    await expect(add("c")).rejects.toMatchObject(logRefusal);
+    await expect(database.check()).rejects.toMatchObject(logRefusal);
+    expect(logger.error).toHaveBeenCalledExactlyOnceWith(
+      { file: expect.stringMatching(/-(wal|shm)$/) },
+      expect.stringContaining("write-ahead log"),
+    );
+    expect(await ownersOnDisk(file)).toEqual(["a"]);
+    expect(await ownerIds(database.read)).toEqual(["a"]);
+  },
+);
+
+test("a log that was away stays lost when it is put back, as others may have written meanwhile", async () => {
+  const { file, add } = await createTwo();
+  await rename(`${file}-wal`, `${file}-wal.away`);
+  await expect(add("b")).rejects.toMatchObject(logRefusal);
+  await rename(`${file}-wal.away`, `${file}-wal`);
+  await expect(add("c")).rejects.toMatchObject(logRefusal);
+});
+
+test("a write whose log is deleted before its commit is answered is not confirmed, and one before its commit is rolled back", async () => {
+  const { file, database } = await createTwo();
+  const write = database.write(sampleCall(), async (tx) => {
+    await addOwner(tx, "b");
+    await rm(`${file}-wal`);
+  });
+  await expect(write).rejects.toMatchObject(logRefusal);
+  expect(await ownerIds(database.read)).toEqual(["a"]);
+  expect(await ownersOnDisk(file)).toEqual(["a"]);
+});
+
+test("after a restart a database whose log was deleted takes writes again, and has every confirmed one", async () => {
+  const { file, database, add } = await createTwo();
+  await rm(`${file}-wal`);
+  await expect(add("b")).rejects.toMatchObject(logRefusal);
+  await database.close();
+  const again = await openDatabase({ url: `file:${file}` });
+  onTestFinished(() => again.close());
+  await again.write(sampleCall(), (tx) => addOwner(tx, "c"));
+  expect(await ownerIds(again.read)).toEqual(["a", "c"]);
 });

@@ -79,7 +79,7 @@ test("no hook runs after a commit that did not happen", async () => {
 });
 
 test("a hook that fails after the commit is logged and does not fail the write", async () => {
-  const logger = { info: vi.fn(), warn: vi.fn() };
+  const logger = { info: vi.fn(), warn: vi.fn(), error: vi.fn() };
   const { database, drop } = await createTestDatabase({ logger });
   onTestFinished(drop);
   const write = database.write(sampleCall(), async (tx) => {

@@ -1,13 +1,13 @@
-import { readFile } from "node:fs/promises";
 import { expect, inject, test } from "vitest";
 import { sqliteFile } from "../../src/database/dialect.ts";
+import { readElsewhere } from "../support/elsewhere.ts";
 import { createWorld, type World } from "../support/world.ts";
 import { cli, plant, words } from "./privacy-ground.ts";
 
 /** Which of these texts stand in the bytes of the database or of its log. */
 async function foundIn({ databaseUrl }: World, texts: readonly string[]): Promise<string[]> {
   const file = sqliteFile(databaseUrl);
-  const bytes = await Promise.all([file, `${file}-wal`].map((path) => readFile(path).catch(() => Buffer.alloc(0))));
+  const bytes = await Promise.all([file, `${file}-wal`].map((path) => readElsewhere(path).catch(() => Buffer.alloc(0))));
   return texts.filter((text) => bytes.some((one) => one.includes(text)));
 }
 

@@ -92,7 +92,11 @@ describe("the journal", () => {
 });
 
 describe("the copy of the journal", () => {
-  const quiet = (warnings: object[] = []) => ({ info: () => undefined, warn: (what: object) => void warnings.push(what) });
+  const quiet = (warnings: object[] = []) => ({
+    info: () => undefined,
+    error: () => undefined,
+    warn: (what: object) => void warnings.push(what),
+  });
 
   test("gives back what the journal has lost, and the other way round", async () => {
     const [main, other] = [await createPath(), await createPath()];
@@ -300,7 +304,7 @@ function roomOf({ app }: World, path: string, hashOf: (userId: string) => string
       lock: () => Promise.resolve(),
     },
     hiddenRequests: () => Promise.resolve([]),
-    logger: { info: () => undefined, warn: () => undefined },
+    logger: { info: () => undefined, warn: () => undefined, error: () => undefined },
   });
 }
 

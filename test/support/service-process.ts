@@ -11,34 +11,26 @@ import { operatorEnv } from "../cli/run.ts";
 import { freshKey } from "../config/environment.ts";
 import { freePort } from "./free-port.ts";
 
-/** The built service in a process of its own, against a sandbox of Discord; it ends with the test. */
-export async function startServiceProcess(env: Record<string, string> = {}, flags: readonly string[] = []) {
-  const sandbox = await createSandbox();
-  const folder = await mkdtemp(join(tmpdir(), "provost-process-"));
-  const port = (await freePort()).toString();
+/**
+ * Start the built service in a process of its own and wait until it answers. It ends with the test.
+ * @param env its settings; `PORT` is a free one unless told
+ */
+export async function spawnService(env: Record<string, string>, { cwd, flags = [] }: { cwd: string; flags?: readonly string[] }) {
+  const port = env["PORT"] ?? (await freePort()).toString();
   const main = join(dirname((await installation()).program), "..", "dist", "main.js");
   const child = spawn(process.execPath, [...flags, main], {
-    cwd: folder,
-    env: operatorEnv({
-      ...sandbox.env(),
-      GUILD_IDS: sandbox.createGuild({ name: "Harbour" }).id,
-      SECRET_KEY: freshKey(),
-      ENCRYPTION_KEYS: `k1:${freshKey()}`,
-      DATA_DIR: join(folder, "data"),
-      PORT: port,
-      ...env,
-    }),
+    cwd,
+    env: operatorEnv({ ...env, PORT: port }),
     stdio: ["ignore", "pipe", "pipe"],
   });
   let printed = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (part: Buffer) => (printed += part.toString()));
   const ended = once(child, "exit");
-  onTestFinished(async () => {
+  const kill = async (): Promise<void> => {
     child.kill("SIGKILL");
     await ended;
-    await sandbox.stop();
-    await rm(folder, { recursive: true, force: true });
-  });
+  };
+  onTestFinished(kill);
   const url = `http://127.0.0.1:${port}`;
   const answers = (): Promise<boolean> =>
     fetch(`${url}/livez`).then(
@@ -49,13 +41,11 @@ export async function startServiceProcess(env: Record<string, string> = {}, flag
   expect(await answers(), printed).toBe(true);
   return {
     url,
+    pid: child.pid ?? 0,
     /** Everything that it has written to its two outputs. */
     printed: () => printed,
     /** End it without a word. */
-    async kill(): Promise<void> {
-      child.kill("SIGKILL");
-      await ended;
-    },
+    kill,
     /** End it as a supervisor does. @returns its exit code */
     async stop(): Promise<number | null> {
       child.kill("SIGTERM");
@@ -63,4 +53,22 @@ export async function startServiceProcess(env: Record<string, string> = {}, flag
       return code;
     },
   };
+}
+
+/** The built service, against a sandbox of Discord and with data of its own. */
+export async function startServiceProcess(env: Record<string, string> = {}, flags: readonly string[] = []) {
+  const sandbox = await createSandbox();
+  const folder = await mkdtemp(join(tmpdir(), "provost-process-"));
+  onTestFinished(async () => {
+    await sandbox.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+  const own = {
+    ...sandbox.env(),
+    GUILD_IDS: sandbox.createGuild({ name: "Harbour" }).id,
+    SECRET_KEY: freshKey(),
+    ENCRYPTION_KEYS: `k1:${freshKey()}`,
+    DATA_DIR: join(folder, "data"),
+  };
+  return spawnService({ ...own, ...env }, { cwd: folder, flags });
 }

@@ -21,12 +21,15 @@ export function ofStored(check: (source: Source, ground: Ground) => Promise<Find
   };
 }
 
-/** Whether the database opens, takes changes and has a schema that this version knows. */
-export async function database({ config, database: open }: Ground): Promise<Finding[]> {
+/** Whether the database opens, takes changes and has a schema that this version knows, and whether the running server can write to it. */
+export async function database({ config, database: open, server }: Ground): Promise<Finding[]> {
   const seen = await open();
   const { url } = config.database;
   if (seen.state === "refused") return [fail(seen.reason)];
   if (seen.state === "absent") return [absent(config, await markedId(config))];
+  const running = await server();
+  if (running?.checks["storage"]?.status === "fail" && running.service.instance_id === (await markedId(config)))
+    return [fail(`The running server confirms no writes to ${placeOf(url)}: its log says why, as does \`provost status --key-file\`.`)];
   const due = await migrationsDue(seen.source, url);
   await requireWritable(seen.source, url, due.length > 0);
   if (due.length === 0) return [pass(placeOf(url))];

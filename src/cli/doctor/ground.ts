@@ -8,6 +8,7 @@ import { dialectOf, sqliteFile } from "../../database/dialect.ts";
 import { createDiscordRest, type DiscordRest } from "../../discord/rest/rest.ts";
 import { Snowflake } from "../../kernel/fields.ts";
 import { operatorText, systemReason } from "../../kernel/operator-errors.ts";
+import { markedId } from "../../installation.ts";
 import { addressOf, Health } from "../status-checks.ts";
 
 /** What the checks of `provost doctor` look at. What takes time is looked at once, when it is first asked for; nothing of it is changed. */
@@ -47,13 +48,17 @@ const quiet = pino({ level: "silent" });
 
 export function createGround(given: Pick<Ground, "config" | "secrets" | "unknown">): Ground {
   const { config, secrets } = given;
-  const database = once(() => openDatabase(config.database.url));
+  const server = once(() => findServer(config.http));
+  const database = once(async (): Promise<SeenDatabase> => {
+    const reason = await lostLog(config, await server.get());
+    return reason === undefined ? openDatabase(config.database.url) : { state: "refused", reason };
+  });
   const discord = once(() => askDiscord(config.discord.apiBase, secrets.discordToken));
   return {
     ...given,
     database: database.get,
     discord: discord.get,
-    server: once(() => findServer(config.http)).get,
+    server: server.get,
     async close() {
       const [open, asked] = await Promise.all([database.made(), discord.made()]);
       if (open?.state === "open") await open.source.close();
@@ -65,6 +70,15 @@ export function createGround(given: Pick<Ground, "config" | "secrets" | "unknown
 function once<T>(make: () => Promise<T>): { get: () => Promise<T>; made: () => Promise<T | undefined> } {
   let made: Promise<T> | undefined;
   return { get: () => (made ??= make()), made: async () => made };
+}
+
+/** Opening a database whose log was removed under the server would make another log, and two processes would write past each other. */
+async function lostLog(config: Config, running: Health | undefined): Promise<string | undefined> {
+  const { url } = config.database;
+  if (dialectOf(url) !== "sqlite" || running === undefined || running.service.instance_id !== (await markedId(config))) return undefined;
+  const file = sqliteFile(url);
+  if (!existsSync(file) || existsSync(`${file}-wal`)) return undefined;
+  return `${file}-wal, the write-ahead log of the database, was removed while the server runs, so the server confirms no more writes: restart the server, and run this again.`;
 }
 
 async function openDatabase(url: string): Promise<SeenDatabase> {
