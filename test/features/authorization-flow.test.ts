@@ -1,6 +1,7 @@
-import { readdir, readFile } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, inject, test } from "vitest";
+import { readElsewhere } from "../support/elsewhere.ts";
 import { webCall, systemCall } from "../../src/kernel/call.ts";
 import { answerAtDiscord, createWorld, press, visit, type World } from "./authorization.setup.ts";
 
@@ -117,9 +118,9 @@ describe("the whole flow", () => {
 async function everything(world: World): Promise<string> {
   if (inject("dialect") === "sqlite") {
     const folder = dirname(world.databaseUrl.slice("file:".length));
-    const files = await Promise.all((await readdir(folder)).map((name) => readFile(join(folder, name), "latin1")));
-    expect(files.join("").length).toBeGreaterThan(10_000);
-    return files.join("\n");
+    const files = await Promise.all((await readdir(folder)).map((name) => readElsewhere(join(folder, name))));
+    expect(Buffer.concat(files).length).toBeGreaterThan(10_000);
+    return Buffer.concat(files).toString("latin1");
   }
   const { read } = world.database;
   return JSON.stringify([

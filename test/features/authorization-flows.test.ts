@@ -1,7 +1,8 @@
-import { readdir, readFile } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { afterAll, expect, inject, test } from "vitest";
 import { Prisma } from "../../src/generated/sqlite/client.ts";
+import { readElsewhere } from "../support/elsewhere.ts";
 import { createWorld, type World } from "../support/world.ts";
 import { createEmptyCopy } from "../support/database.ts";
 import { createFlow, createRandom, type Ground, type Person } from "./authorization.flows.ts";
@@ -35,7 +36,7 @@ async function everything(world: World, url: string): Promise<string[]> {
   }
   if (inject("dialect") !== "sqlite") return texts;
   const folder = dirname(url.slice("file:".length));
-  for (const file of await readdir(folder)) texts.push(await readFile(join(folder, file), "latin1"));
+  for (const file of await readdir(folder)) texts.push((await readElsewhere(join(folder, file))).toString("latin1"));
   return texts;
 }
 

@@ -4,6 +4,7 @@ import BetterSqlite3 from "better-sqlite3";
 import pg from "pg";
 import { expect } from "vitest";
 import { sqliteFile } from "../../src/database/dialect.ts";
+import { readElsewhere } from "../support/elsewhere.ts";
 import type { Answer, World } from "../support/world.ts";
 
 /** Every byte that the service has written: by where it stands. */
@@ -15,7 +16,7 @@ export async function everythingStored({ databaseUrl, dataDir }: World): Promise
   for (const root of roots)
     for (const entry of await readdir(root, { recursive: true, withFileTypes: true })) {
       const path = join(entry.parentPath, entry.name);
-      if (entry.isFile()) places.set(path, (await readFile(path)).toString("latin1"));
+      if (entry.isFile()) places.set(path, (await readElsewhere(path)).toString("latin1"));
     }
   return places;
 }

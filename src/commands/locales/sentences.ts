@@ -27,6 +27,8 @@ export const commonSentences: Sentences = {
     "Die Datenbank gehört zu einer anderen Installation als beim Start, deshalb wird nichts geschrieben. Stelle die richtige wieder her oder starte den Dienst neu.",
   "The database file was removed or replaced while the service runs, so nothing is written. Put it back, or restart the service.":
     "Die Datei der Datenbank wurde im laufenden Betrieb entfernt oder ersetzt, deshalb wird nichts geschrieben. Stelle sie wieder her oder starte den Dienst neu.",
+  "The write-ahead log of the database was removed or replaced while the service runs, so no write is confirmed any more. Restart the service.":
+    "Das Write-Ahead-Log der Datenbank wurde im laufenden Betrieb entfernt oder ersetzt, deshalb wird kein Schreibvorgang mehr bestätigt. Starte den Dienst neu.",
 
   // What the bot did in Discord
   "The person is not in the server.": "Die Person ist nicht auf dem Server.",
