@@ -10,6 +10,8 @@ import { acceptKeyFlag } from "./secret-key.ts";
 import { onStop } from "./signals.ts";
 
 const replaceRetryMs = 1000;
+/** How long the end may take: containers are killed after ten seconds. What is not done by then is done after the next start. */
+const endMs = 9000;
 
 /**
  * Run the server until a signal stops it.
@@ -41,8 +43,14 @@ export async function serve(argv: readonly string[]): Promise<void> {
     let app: App | undefined;
     let isStopping = false;
     const stopWith = (code: number, reason?: string): void => {
-      if (isStopping || app === undefined) return leave(1, reason);
+      if (isStopping) return leave(1, reason);
+      // Nothing was accepted yet.
+      if (app === undefined) return leave(code, reason);
       isStopping = true;
+      setTimeout(() => {
+        logger.error({ ms: endMs }, "the end took too long and was cut short");
+        leave(1, reason);
+      }, endMs).unref();
       app.stop(200).then(
         () => leave(code, reason),
         (error: unknown) => leave(1, operatorText(error) ?? explain(error)),
@@ -71,11 +79,12 @@ export async function serve(argv: readonly string[]): Promise<void> {
       app = next;
       await old.retire();
     };
-    app = await createApp(options);
+    // As the first process of a container, this one is not ended by a signal that it does not listen to.
     onStop((signal) => {
       logger.info({ signal }, "stopping");
       stopWith(0);
     });
+    app = await createApp(options);
     await app.start();
     logger.info({ url: app.address() }, "listening");
     boundHeap();

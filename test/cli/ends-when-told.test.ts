@@ -1,9 +1,11 @@
 // @module-tag sqlite
 // @module-tag slow
-import { spawn, type ChildProcess } from "node:child_process";
+import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
@@ -17,21 +19,65 @@ import { operatorEnv } from "./run.ts";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const read = (path: string): string => readFileSync(join(root, path), "utf8");
 
-/** What each supervisor starts, taken from the file that tells it, with the folder of the installation in the place of its own. */
-const commands: Record<string, (folder: string) => string[]> = {
-  "npm start": () => ["npm", "start"],
-  "npm start at a terminal": () => ["npm", "start"],
-  "the unit of systemd": (folder) => {
-    const [, line = ""] = /^ExecStart=(.*)$/m.exec(read("deploy/provost.service")) ?? [];
-    return line.replace("/opt/provost/node_modules/provost", folder).split(" ");
-  },
-  "the container": (folder) => {
-    const file = read("deploy/Dockerfile");
-    expect(file).not.toMatch(/^ENTRYPOINT/m);
-    const [, words = "[]"] = /^CMD (\[.*\])$/m.exec(file) ?? [];
-    return (JSON.parse(words) as string[]).map((word) => word.replace(/^\/app\//, `${folder}/`));
-  },
+interface Way {
+  /** The program and its arguments. @param folder that of the installation */
+  command: (folder: string) => string[] | Promise<string[]>;
+  /** Who is told to end: the process that was started, everything in its terminal (Ctrl-C), or the first process of its container. */
+  told: "process" | "terminal" | "first process";
+  /** How the process that was started ends; npx ends as the shell does that it runs the program in. */
+  ends?: "by the signal";
+}
+
+/** The folder of somebody who has installed the release archive, in which npx finds the program. */
+async function npxFolder(folder: string): Promise<string> {
+  const place = await mkdtemp(join(tmpdir(), "provost-npx-"));
+  onTestFinished(() => rm(place, { recursive: true, force: true }));
+  await mkdir(join(place, "node_modules", ".bin"), { recursive: true });
+  await writeFile(join(place, "package.json"), "{}");
+  await symlink(join(folder, "bin", "provost.js"), join(place, "node_modules", ".bin", "provost"));
+  return place;
+}
+const npx = async (folder: string): Promise<string[]> => ["npx", "--prefix", await npxFolder(folder), "provost", "serve"];
+
+/** As the first process of a container, which no signal ends that it does not listen to. */
+const asFirst = (command: Way["command"]): Way => ({
+  command: async (folder) => ["unshare", "--pid", "--fork", "--mount-proc", ...(await command(folder))],
+  told: "first process",
+});
+const canBeFirst = spawnSync("unshare", ["--pid", "--fork", "--mount-proc", "true"]).status === 0;
+
+const container: Way["command"] = (folder) => {
+  const file = read("deploy/Dockerfile");
+  expect(file).not.toMatch(/^ENTRYPOINT/m);
+  const [, words = "[]"] = /^CMD (\[.*\])$/m.exec(file) ?? [];
+  return (JSON.parse(words) as string[]).map((word) => word.replace(/^\/app\//, `${folder}/`));
 };
+
+/** What each supervisor starts, taken from the file that names it, with the folder of the installation in the place of its own. */
+const ways: Record<string, Way> = {
+  "npm start": { command: () => ["npm", "start"], told: "process" },
+  "npm start at a terminal": { command: () => ["npm", "start"], told: "terminal" },
+  "npx provost serve": { command: npx, told: "process", ends: "by the signal" },
+  "npx provost serve at a terminal": { command: npx, told: "terminal", ends: "by the signal" },
+  "the unit of systemd": {
+    command(folder) {
+      const [, line = ""] = /^ExecStart=(.*)$/m.exec(read("deploy/provost.service")) ?? [];
+      return line.replace("/opt/provost/node_modules/provost", folder).split(" ");
+    },
+    told: "process",
+  },
+  "the container": { command: container, told: "process" },
+  ...(canBeFirst && {
+    "the container, as its first process": asFirst(container),
+    "npm start as the first process": asFirst(() => ["npm", "start"]),
+    "npx provost serve as the first process": { ...asFirst(npx), ends: "by the signal" },
+  }),
+};
+
+/** The process that `unshare` has started, which is the first one of its own. */
+function firstOf(pid: number): number {
+  return Number(readFileSync(`/proc/${pid.toString()}/task/${pid.toString()}/children`, "utf8").trim());
+}
 
 /** Whether a process of the group is left; a group has the id of the process that began it. */
 function isLeft(group: number): boolean {
@@ -51,9 +97,9 @@ async function writeUntilTheEnd(write: (subject: string) => Promise<number>, ans
   }
 }
 
-test.each(Object.entries(commands))(
-  "%s is told to stop in the middle of many writes: within 10 s all of it has ended with 0, every write that was accepted is kept, and no other",
-  async (name, command) => {
+test.each(Object.entries(ways))(
+  "%s is told to stop in the middle of many writes: within 10 s all of it has ended in order, every write that was accepted is kept, and no other",
+  async (name, { command, told, ends }) => {
     const own = {
       PORT: (await freePort()).toString(),
       SECRET_KEY: randomBytes(32).toString("base64"),
@@ -64,7 +110,7 @@ test.each(Object.entries(commands))(
     await world.app.stop();
 
     const folder = dirname(dirname((await installation()).program));
-    const [program = "", ...words] = command(folder);
+    const [program = "", ...words] = await command(folder);
     const env = {
       ...operatorEnv(),
       ...world.sandbox.env(),
@@ -104,13 +150,17 @@ test.each(Object.entries(commands))(
     const answers = new Map<string, number>();
     const writing = Array.from({ length: 8 }, () => writeUntilTheEnd(write, answers));
     await within(() => answers.size >= 100, 60_000);
-    const told = performance.now();
-    // Ctrl-C is told to everything that runs in a terminal.
-    if (name.endsWith("at a terminal")) process.kill(-group, "SIGINT");
-    else started.kill("SIGTERM");
-    expect(await ended).toEqual([0, null]);
+    const toldAt = performance.now();
+    if (told === "terminal") process.kill(-group, "SIGINT");
+    else process.kill(told === "process" ? group : firstOf(group), "SIGTERM");
+    const [code, signal] = (await ended) as [number | null, NodeJS.Signals | null];
+    if (ends === undefined) expect([code, signal]).toEqual([0, null]);
     await within(() => !isLeft(group), 10_000);
-    expect(performance.now() - told).toBeLessThan(10_000);
+    const ms = performance.now() - toldAt;
+    process.stdout.write(`${name} ended after ${ms.toFixed(0)} ms\n`);
+    expect(ms).toBeLessThan(10_000);
+    // It lets go of the folder as the last thing that it does.
+    expect(existsSync(join(world.dataDir, "server.pid")), "it was not killed").toBe(false);
     await Promise.all(writing);
 
     await world.restart();
