@@ -1,4 +1,5 @@
 import type { Core } from "../../core.ts";
+import { waitAtMost } from "../../kernel/pause.ts";
 import type { createChecks } from "./checks.ts";
 import type { CheckView } from "./health.schema.ts";
 import { makeCheck } from "./health.service.ts";
@@ -8,9 +9,13 @@ type Checks = ReturnType<typeof createChecks>;
 const names = ["audit_checkpoints", "review_cards", "jobs", "discord_gateway", "guild_state"] as const satisfies (keyof Checks)[];
 type Name = (typeof names)[number];
 
-const [patienceMs, freshMs, silentMs] = [2000, 5000, 30_000];
+/** How long an answer counts, how long a check waits for a new one, and how long an unanswered question means that nobody leads. */
+const [patienceMs, freshMs, answerMs, silentMs] = [2000, 5000, 1500, 30_000];
 
-/** The checks as they are made here; elsewhere than at the process that leads with what that one said of its own last. Nobody waits for it. */
+/**
+ * The checks as they are made here; elsewhere than at the process that leads with what that one said of its own last. Only where that was long
+ * ago, as nobody has asked since, a check waits for an answer before it judges.
+ */
 export function withLeaderChecks(
   own: Checks,
   { cluster, leader }: Pick<Core, "cluster" | "leader">,
@@ -21,23 +26,31 @@ export function withLeaderChecks(
   });
   let heard: { at: number; checks: Record<Name, CheckView> } | undefined;
   let asking: Promise<void> | undefined;
+  /** Of the first question after the last answer. */
+  let askedAt: number | undefined;
 
   async function askAgain(): Promise<void> {
+    askedAt ??= performance.now();
     try {
       heard = { checks: await ask(null), at: performance.now() };
+      askedAt = undefined;
     } catch {
-      // That nobody answers is told by how long ago it was.
+      // That nobody answers shows by how long ago it was asked.
     } finally {
       asking = undefined;
     }
   }
 
-  function heardOf(name: Name): CheckView {
-    const age = heard === undefined ? Infinity : performance.now() - heard.at;
-    if (age > freshMs) asking ??= askAgain();
-    if (heard === undefined) return { status: "warn", reason: "The process that is connected to Discord has not answered this one yet." };
-    if (age <= silentMs) return heard.checks[name];
-    const age_seconds = Math.round(age / 1000);
+  const ageMs = (): number => (heard === undefined ? Infinity : performance.now() - heard.at);
+  const silenceMs = (): number => (askedAt === undefined ? 0 : performance.now() - askedAt);
+
+  async function heardOf(name: Name): Promise<CheckView> {
+    if (ageMs() > freshMs) asking ??= askAgain();
+    if (ageMs() > silentMs && silenceMs() < answerMs) await waitAtMost(answerMs - silenceMs(), asking);
+    if (heard !== undefined && ageMs() <= silentMs) return heard.checks[name];
+    if (silenceMs() <= silentMs)
+      return { status: "warn", reason: "The process that is connected to Discord has not answered this one yet." };
+    const age_seconds = Math.round((heard === undefined ? silenceMs() : ageMs()) / 1000);
     return {
       status: "fail",
       reason: `No process says that it is connected to Discord, for ${age_seconds.toString()} seconds.`,
