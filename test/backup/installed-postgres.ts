@@ -9,6 +9,7 @@ import pg from "pg";
 import { inject } from "vitest";
 import { createUnmigrated, type ClosedDatabase } from "../support/database.ts";
 import { freePort } from "../support/free-port.ts";
+import { accountOfServer } from "../support/postgres-account.ts";
 
 /**
  * `pg_dump` refuses a server that is newer than itself, and the PostgreSQL that the tests bring along has no `pg_dump`. So backups of PostgreSQL are
@@ -103,11 +104,4 @@ export async function startInstalled({ from, settings = [] }: { from?: { port: s
       await rm(directory, { recursive: true, force: true });
     },
   };
-}
-
-/** The server refuses to run as root. */
-function accountOfServer(): { uid?: number; gid?: number } {
-  if (process.getuid?.() !== 0) return {};
-  const idOf = (flag: string): number => Number(execFileSync("id", [flag, "postgres"], { encoding: "utf8" }));
-  return { uid: idOf("-u"), gid: idOf("-g") };
 }
