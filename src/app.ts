@@ -19,6 +19,7 @@ import { type AroundVerbs, createInteractions } from "./interactions.ts";
 import { createJobs, type JobState } from "./jobs.ts";
 import { checkKeys } from "./key-marks.ts";
 import { httpAddress } from "./kernel/addresses.ts";
+import { endWithin } from "./kernel/ends.ts";
 import { createLogger } from "./logger.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 import { groundReadings } from "./metrics/readings.ts";
@@ -62,6 +63,8 @@ interface AppOptions extends Omit<
   kept?: Kept;
 }
 
+/** How long another process is told that it may lead: where the database does not answer, the lock ends with this process. */
+const handOverMs = 2000;
 /** How long a process that is about to end says so to those who ask whether it is ready, and still answers everybody. */
 const noticeMs = 3000;
 
@@ -227,7 +230,7 @@ export async function createApp(options: AppOptions) {
         isLeaving = true;
         // The next one leads while this one still answers.
         await leading.end();
-        await member.handOver();
+        await endWithin(handOverMs, { leadership: member.handOver }, logger);
         if (member.liveNodes() > 1) await delay(noticeMs);
       }
       stopping.abort();

@@ -5,6 +5,7 @@ import type { Control } from "./discord/command.ts";
 import type { GatewayListener } from "./discord/gateway/listeners.ts";
 import type { Jobs } from "./jobs.ts";
 import type { HtmlPage } from "./http/pages/page.ts";
+import type { Ends } from "./kernel/ends.ts";
 import type { Readings } from "./metrics/table.ts";
 import type { Route } from "./operations/route.ts";
 
@@ -39,8 +40,8 @@ export interface Feature<Needs extends object, Made extends object> {
   start?: (all: Needs & Made) => void;
   /** Ends answers without an end, which would keep the server from closing. */
   endStreams?: (all: Needs & Made) => Promise<unknown>;
-  /** Ends what was started, if it was. */
-  stop?: (all: Needs & Made) => Promise<unknown>;
+  /** Ends what was started, if it was, by name. All features end side by side, and nobody waits longer than a few seconds. */
+  stop?: (all: Needs & Made) => Ends;
   /** Ends what `create` began: timers, and writes that wait. */
   close?: (all: Needs & Made) => unknown;
 }
@@ -67,7 +68,7 @@ export interface Features<Core extends object, All extends Core> {
   start: (all: All) => void;
   endStreams: (all: All) => Promise<void>;
   /** The last created first. */
-  stop: (all: All) => Promise<void>;
+  stop: (all: All) => Ends;
   /** The last created first. */
   close: (all: All) => Promise<void>;
 }
@@ -110,9 +111,7 @@ function listOf<Core extends object, All extends Core>(list: readonly Listed[]):
     async endStreams(all) {
       for (const one of backwards) await one.endStreams?.(given(all));
     },
-    async stop(all) {
-      for (const one of backwards) await one.stop?.(given(all));
-    },
+    stop: (all) => Object.assign({}, ...backwards.map((one) => one.stop?.(given(all)))) as Ends,
     async close(all) {
       for (const one of backwards) await one.close?.(given(all));
     },

@@ -2,6 +2,13 @@ import type { Logger } from "pino";
 import { createNightlyBackup } from "../backup/nightly.ts";
 import { features, type Services } from "../features.ts";
 import { createJobs } from "../jobs.ts";
+import { endWithin } from "../kernel/ends.ts";
+
+/**
+ * How long the end of what only one process does waits for what is under way. What is left after that is found again by its lease or position, and
+ * writes nothing once another process leads.
+ */
+const endMs = 4000;
 
 interface LeadingOptions {
   services: Services;
@@ -30,15 +37,12 @@ export function createLeading({ services, logger, isScheduled, onDeposed }: Lead
 
   const end = (): Promise<void> =>
     (ended ??= (async () => {
-      await jobs.stop();
-      await nightly.stop();
-      await features.stop(services);
-      await discord.disconnect();
+      await endWithin(endMs, { jobs: jobs.stop, backup: nightly.stop, ...features.stop(services), discord: discord.disconnect }, logger);
     })());
 
   const depose = (): void => {
     logger.warn("this process leads no more");
-    void end().finally(onDeposed);
+    void end().then(onDeposed);
   };
 
   return {
@@ -54,7 +58,7 @@ export function createLeading({ services, logger, isScheduled, onDeposed }: Lead
         });
       member.start({ onWon, onLost: depose });
     },
-    /** End it. It does not begin again: another app leads the next time. */
+    /** End it, within a few seconds whatever any feature does. It does not begin again: another app leads the next time. */
     end,
   };
 }

@@ -38,6 +38,8 @@ export interface DiscordRequest {
   reason?: string;
   /** The deadline of the call with its waits and repetitions; default 5,000. */
   deadlineMs?: number;
+  /** Gives the call up early, as its deadline does. */
+  signal?: AbortSignal;
 }
 
 export interface DiscordCalls {

@@ -12,10 +12,14 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Wait for what is under way, at most so many milliseconds. It rejects as the work does. */
-export async function waitAtMost(ms: number, work: Promise<unknown> | undefined): Promise<void> {
+/**
+ * Wait for what is under way, at most so many milliseconds. It rejects as the work does.
+ * @returns whether the work has ended
+ */
+export async function waitAtMost(ms: number, work: Promise<unknown> | undefined): Promise<boolean> {
   const waited = new AbortController();
-  await Promise.race([work, pause(ms, waited.signal)]).finally(() => waited.abort());
+  const ended = (work ?? Promise.resolve()).then(() => true);
+  return Promise.race([ended, pause(ms, waited.signal).then(() => false)]).finally(() => waited.abort());
 }
 
 /**

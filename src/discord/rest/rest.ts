@@ -121,19 +121,24 @@ export function createDiscordRest({
       gate(request);
       const ms = request.deadlineMs ?? 5000;
       const tooLong = new AbortController();
+      const { signal } = request;
+      let giveUp = (): void => undefined;
       let timer: NodeJS.Timeout | undefined;
       const deadline = new Promise<never>((_, reject) => {
-        const giveUp = (): void => {
+        giveUp = () => {
           tooLong.abort();
           reject(unavailable(2000));
         };
         timer = setTimeout(giveUp, ms).unref();
       });
+      if (signal?.aborted === true) giveUp();
+      signal?.addEventListener("abort", giveUp);
       try {
         return (await Promise.race([attempt(request, performance.now() + ms, tooLong.signal), deadline])) as T;
       } finally {
         // A running timer would keep the answer in memory: whole pages of members, for a minute.
         clearTimeout(timer);
+        signal?.removeEventListener("abort", giveUp);
       }
     },
     counts: () => counts,

@@ -7,7 +7,7 @@ import type { GuildState } from "../../discord/guild-state.ts";
 import type { OutboxEvent } from "../../generated/sqlite/client.ts";
 import { requirePermission, systemCall, type Call } from "../../kernel/call.ts";
 import { uuid7 } from "../../kernel/ids.ts";
-import { pause, waitAtMost } from "../../kernel/pause.ts";
+import { pause } from "../../kernel/pause.ts";
 import type { AlertKind } from "../../kernel/vocabulary.ts";
 import type { ChannelsService } from "../channels/channels.service.ts";
 import type { EventsService } from "../events/events.service.ts";
@@ -38,7 +38,6 @@ const pauses = { idle: 10_000, notReady: 1000, refused: 60_000, failed: 5000 };
 /** How far a guild has been told is written down at the latest after so many events that told it nothing. */
 const writtenEvery = 1000;
 const keptMs = 30 * 86_400_000;
-const stopMs = 5000;
 
 /** Where a guild stands in the journal. */
 interface Position {
@@ -203,11 +202,11 @@ export function createAlerts({ database, clock, events, channels, guildState, ke
       loop ??= run();
     },
 
-    /** Begin nothing more, and wait a little for what is under way. */
+    /** Begin nothing more, and wait for what is under way. */
     async stop(): Promise<void> {
       stopping.abort();
       alarm.abort();
-      await waitAtMost(stopMs, loop);
+      await loop;
     },
   };
 }

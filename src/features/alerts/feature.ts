@@ -24,5 +24,5 @@ export const alerts = feature({
   }),
   jobs: ({ alerts }) => ({ alerts: alerts.sweep }),
   start: ({ alerts }) => alerts.start(),
-  stop: ({ alerts }) => alerts.stop(),
+  stop: ({ alerts }) => ({ alerts: alerts.stop }),
 });

@@ -29,5 +29,5 @@ export const follows = feature({
   },
   routes: ({ follows }) => followsRoutes(follows),
   jobs: ({ follows }) => ({ follows: follows.readDue }),
-  stop: ({ follows }) => follows.settled(),
+  stop: ({ follows }) => ({ follows: follows.stop }),
 });

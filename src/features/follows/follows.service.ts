@@ -43,6 +43,7 @@ export function createFollowsService(deps: FollowsDeps) {
   const { database, audit, cursors, clock, keyring, entries, blacklist, readers } = deps;
   const reading = createReading(deps);
   let round: Promise<number> | undefined;
+  let isStopping = false;
 
   async function find(id: string): Promise<FollowedList> {
     const row = await database.read.followedList.findUnique({ where: { id } });
@@ -272,8 +273,9 @@ export function createFollowsService(deps: FollowsDeps) {
       void round.catch((error: unknown) => deps.logger.warn({ err: error }, "the followed lists could not be read"));
     },
 
-    /** Settles when no list is being read. */
-    async settled(): Promise<void> {
+    /** Begin with no further list, and wait for the one that is being read. */
+    async stop(): Promise<void> {
+      isStopping = true;
       await round?.catch(() => undefined);
     },
   };
@@ -285,7 +287,10 @@ export function createFollowsService(deps: FollowsDeps) {
       orderBy: { nextReadAt: "asc" },
       take: atOnce,
     });
-    for (const { id } of due) await reading.read(call, id);
+    for (const { id } of due) {
+      if (isStopping) break;
+      await reading.read(call, id);
+    }
     return due.length;
   }
 }

@@ -63,7 +63,7 @@ export const health = feature({
   },
   routes: ({ health }) => healthRoutes(health),
   startEach: ({ stallWatch }) => stallWatch.start(),
-  stop: async ({ stallWatch }) => stallWatch.stop(),
+  close: ({ stallWatch }) => stallWatch.stop(),
   metrics: ({ health, cluster }) => ({
     provost_nodes: cluster.liveNodes,
     provost_node_leads: () => Number(cluster.isLeader()),

@@ -36,6 +36,10 @@ export function createStallWatch({ logger }: { logger: Logger }) {
       if (timer !== undefined) look();
       return performance.now() - stalledAt >= ailingMs;
     },
-    stop: (): void => clearInterval(timer),
+    /** Nothing is noticed any more, so that the end of the service is no stall. */
+    stop(): void {
+      clearInterval(timer);
+      timer = undefined;
+    },
   };
 }

@@ -109,5 +109,5 @@ export const lists = feature({
     events.onOthers(lists.worker.wake);
     lists.worker.start();
   },
-  stop: ({ lists }) => lists.worker.stop(),
+  stop: ({ lists }) => ({ lists: lists.worker.stop }),
 });

@@ -6,7 +6,7 @@ import type { GuildState } from "../../discord/guild-state.ts";
 import { requirePermission, systemCall, type Call } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { uuid7 } from "../../kernel/ids.ts";
-import { pause, waitAtMost } from "../../kernel/pause.ts";
+import { pause } from "../../kernel/pause.ts";
 import type { ListChecks } from "./checks.ts";
 import type { createCarryOut } from "./carry-out.ts";
 import type { ListSource } from "./own-list.ts";
@@ -30,7 +30,6 @@ const atOnce = 100;
 /** After so many actions in a row that Discord did not take, the rest waits. */
 const maxRetries = 3;
 const pauses = { longest: 60_000, discord: 2000, failed: 5000 };
-const stopMs = 5000;
 
 /** Sees to who joined and who was left to be compared, and has the bot do what follows: at once, and again after a restart. */
 export function createListWorker(parts: WorkerDeps) {
@@ -187,11 +186,11 @@ export function createListWorker(parts: WorkerDeps) {
       loop ??= run();
     },
 
-    /** Begin nothing more, and wait a little for what is under way. */
+    /** Begin nothing more, and wait for what is under way. */
     async stop(): Promise<void> {
       stopping.abort();
       alarm.abort();
-      await waitAtMost(stopMs, loop);
+      await loop;
     },
   };
 }

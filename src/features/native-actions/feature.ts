@@ -9,7 +9,7 @@ import { createNativeActionsService } from "./native-actions.service.ts";
 import { createNativeRecords } from "./records.ts";
 import { createNativeWatch } from "./watch.ts";
 
-type Needs = Pick<Core, "database" | "cursors" | "discord" | "clock" | "logger" | "stopping">;
+type Needs = Pick<Core, "database" | "cursors" | "discord" | "clock" | "logger">;
 
 /** What others did in Discord: seen in the audit logs of the guilds, recorded, and told to whoever keeps a ledger of what the bot did. */
 export const nativeActions = feature({
@@ -27,5 +27,5 @@ export const nativeActions = feature({
       return nativeWatch.tend();
     },
   }),
-  stop: ({ nativeWatch }) => nativeWatch.stop(),
+  stop: ({ nativeWatch }) => ({ nativeActions: nativeWatch.stop }),
 });

@@ -74,7 +74,8 @@ export function createLogReader(deps: LogReaderDeps) {
     const query = new URLSearchParams({ after, limit: pageSize.toString() });
     const route = Routes.guildAuditLog(guildId);
     try {
-      return Page.parse(await rest.call({ method: "GET", route, query, purpose: "sync", deadlineMs: 20_000 })).audit_log_entries;
+      return Page.parse(await rest.call({ method: "GET", route, query, purpose: "sync", deadlineMs: 20_000, signal: stopping }))
+        .audit_log_entries;
     } catch (error) {
       const isRefused = error instanceof ProblemError && error.code === "discord_error" && error.extra?.["discord_status"] === 403;
       if (isRefused) return undefined;
@@ -136,6 +137,7 @@ export function createLogReader(deps: LogReaderDeps) {
         isFailing = false;
       } catch (error) {
         isCaughtUp = false;
+        if (stopping.aborted) return;
         if (!isFailing)
           logger.warn({ err: error, guild_id: guildId }, "what others did in Discord could not be recorded; it is tried again");
         isFailing = true;

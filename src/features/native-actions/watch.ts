@@ -12,14 +12,14 @@ export interface NativeWatchDeps {
   records: NativeRecords;
   clock: Clock;
   logger: Logger;
-  stopping: AbortSignal;
 }
 
 /** So long the entry of the log is waited for that says who banned somebody; without it the ban is recorded without who. */
 const entryMs = 1000;
 
 /** Follows what is done to people in the served guilds: by their audit logs, and by the events of bans where the bot may not view the log. */
-export function createNativeWatch({ discord, records, clock, logger, stopping }: NativeWatchDeps) {
+export function createNativeWatch({ discord, records, clock, logger }: NativeWatchDeps) {
+  const stopping = new AbortController();
   const readers = new Map<string, LogReader>();
   /** Bans that an event told of and no entry yet. */
   const unexplained = new Map<string, NodeJS.Timeout>();
@@ -28,7 +28,7 @@ export function createNativeWatch({ discord, records, clock, logger, stopping }:
   function readerOf(guildId: string): LogReader {
     const known = readers.get(guildId);
     if (known !== undefined) return known;
-    const made = createLogReader({ guildId, rest: discord.rest, records, selfId: () => selfId, clock, logger, stopping });
+    const made = createLogReader({ guildId, rest: discord.rest, records, selfId: () => selfId, clock, logger, stopping: stopping.signal });
     readers.set(guildId, made);
     return made;
   }
@@ -38,6 +38,11 @@ export function createNativeWatch({ discord, records, clock, logger, stopping }:
   function explained(seen: Seen): void {
     clearTimeout(unexplained.get(keyOf(seen)));
     unexplained.delete(keyOf(seen));
+  }
+
+  /** Resolves when nothing is under way. */
+  async function idle(): Promise<void> {
+    for (const reader of readers.values()) await reader.idle();
   }
 
   return {
@@ -63,7 +68,7 @@ export function createNativeWatch({ discord, records, clock, logger, stopping }:
     /** Somebody was banned, or their ban was lifted; who did it only the log says. */
     ban(kind: "ban" | "unban", guildId: string, userId: string): void {
       const action = { kind, guildId, userId };
-      if (stopping.aborted || unexplained.has(keyOf(action))) return;
+      if (stopping.signal.aborted || unexplained.has(keyOf(action))) return;
       const at = clock.now();
       const record = (): void => {
         unexplained.delete(keyOf(action));
@@ -77,14 +82,13 @@ export function createNativeWatch({ discord, records, clock, logger, stopping }:
     async tend(): Promise<void> {
       for (const reader of readers.values()) await reader.tend();
     },
-    /** Resolves when nothing is under way. */
-    async idle(): Promise<void> {
-      for (const reader of readers.values()) await reader.idle();
-    },
+    idle,
+    /** Begin nothing more, and wait for what is under way. */
     async stop(): Promise<void> {
+      stopping.abort();
       for (const timer of unexplained.values()) clearTimeout(timer);
       unexplained.clear();
-      await this.idle();
+      await idle();
     },
   };
 }

@@ -33,7 +33,7 @@ export const rosterSync = feature({
   jobs: ({ rosterSync }) => ({ rosterSync: rosterSync.catchUp }),
   jobsEach: ({ rosterSync, cluster }): Jobs => (cluster.isOn ? { rosterTracked: rosterSync.trackEntries } : {}),
   start: ({ rosterSync }) => rosterSync.start(),
-  stop: ({ rosterSync }) => rosterSync.stop(),
+  stop: ({ rosterSync }) => ({ rosterSync: rosterSync.stop }),
 });
 
 interface RosterAuditsNeeds extends Omit<RosterAuditsDeps, "hour" | "inactiveDays">, Pick<Core, "config"> {

@@ -42,7 +42,7 @@ export const webhooks = feature({
   routes: ({ webhooks }) => webhooksRoutes(webhooks),
   jobs: ({ webhookRunner }) => ({ webhooks: webhookRunner.sweep }),
   start: ({ webhookRunner }) => webhookRunner.start(),
-  stop: ({ webhookRunner }) => webhookRunner.stop(),
+  stop: ({ webhookRunner }) => ({ webhooks: webhookRunner.stop }),
   metrics: ({ webhookRunner }) => ({
     provost_webhooks: webhookRunner.byState,
     provost_webhook_attempts_total: webhookRunner.attempts,

@@ -133,7 +133,7 @@ export const deliveries = feature({
     deliveries.start();
     events.onOthers(workflows.effects.wake);
   },
-  stop: ({ deliveries }) => deliveries.stop(),
+  stop: ({ deliveries }) => ({ deliveries: deliveries.stop }),
 });
 
 /** How a request and the queue look in a channel that everybody there reads: in the language of its server. */
@@ -156,7 +156,7 @@ export const cards = feature({
   controls: ({ cards, clock }, verbs, kept) => createReviewControls({ verbs, kept, clock, refresh: cards.refresh }),
   metrics: ({ cards }) => ({ provost_cards_lag_seconds: async () => (await cards.state()).dueSeconds }),
   start: ({ cards }) => cards.start(),
-  stop: ({ cards }) => cards.stop(),
+  stop: ({ cards }) => ({ cards: cards.stop }),
 });
 
 /** Which requests are kept from whom, for the features that name requests. */

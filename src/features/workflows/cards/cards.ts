@@ -2,7 +2,7 @@ import { Prisma } from "../../../generated/sqlite/client.ts";
 import type { Logger } from "pino";
 import type { Database } from "../../../database/database.ts";
 import type { CardMessage, CardMessages } from "../../../discord/rest/cards.ts";
-import { pause, waitAtMost } from "../../../kernel/pause.ts";
+import { pause } from "../../../kernel/pause.ts";
 import type { Clock } from "../../../kernel/clock.ts";
 import type { Deps } from "../../deps.ts";
 import type { EventsService } from "../../events/events.service.ts";
@@ -47,7 +47,6 @@ const readAtOnce = 500;
 const checkedAtOnce = 20;
 /** So often one is tried at once after an error of our own; then it waits for the next check. */
 const triesAtOnce = 3;
-const stopMs = 5000;
 
 /** Keeps a card for each open request in the channel of the reviewers, and a board of the queue. It never keeps a request waiting. */
 export function createCards(parts: CardsDeps) {
@@ -250,7 +249,7 @@ export function createCards(parts: CardsDeps) {
     async stop(): Promise<void> {
       stopping.abort();
       alarm.abort();
-      await waitAtMost(stopMs, loop);
+      await loop;
     },
   };
 }

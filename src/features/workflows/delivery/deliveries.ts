@@ -1,6 +1,6 @@
 import type { Deps } from "../../deps.ts";
 import type { Logger } from "pino";
-import { pause, waitAtMost } from "../../../kernel/pause.ts";
+import { pause } from "../../../kernel/pause.ts";
 import { Prisma, type WorkflowEffect } from "../../../generated/sqlite/client.ts";
 import { requirePermission, systemCall, type Call } from "../../../kernel/call.ts";
 import { ProblemError } from "../../../kernel/errors.ts";
@@ -46,8 +46,6 @@ const readAtOnce = 100;
 /** After so many tries in a row that Discord did not take, the rest waits for the next round. */
 const maxRetries = 3;
 const pauses = { longest: 60_000, shortest: 250, discord: 2000, failed: 5000 };
-/** How long the service's end waits for an action that is under way; what comes later is found again by its lease. */
-const stopMs = 5000;
 
 /** Does what approvals left to be done: for the bot, and for a date. */
 export function createDeliveries(parts: DeliveryDeps) {
@@ -198,11 +196,11 @@ export function createDeliveries(parts: DeliveryDeps) {
       loop ??= run();
     },
 
-    /** Begin nothing more, and wait a little for what is under way. */
+    /** Begin nothing more, and wait for what is under way. */
     async stop(): Promise<void> {
       stopping.abort();
       alarm.abort();
-      await waitAtMost(stopMs, loop);
+      await loop;
     },
   };
 }
