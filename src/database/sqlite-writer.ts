@@ -16,6 +16,7 @@ export async function createWriter(options: SqliteOptions, pace: Pace) {
   const files = holdFiles({ file: options.file, isFlushed: options.synchronous === "full", logger: options.logger });
   let connection = await open();
   let isRescued = false;
+  let isRescueTold = false;
 
   async function open(): Promise<SqliteConnection> {
     let opened: SqliteConnection | undefined;
@@ -42,16 +43,21 @@ export async function createWriter(options: SqliteOptions, pace: Pace) {
 
   /**
    * A deleted log ends with its last connection, so what it has is moved into the database. Nobody else has changed that since: they would have
-   * made another log.
+   * made another log. Somebody who reads can prevent it; then it is tried again with the next refused write.
    */
   function rescueLog(): void {
     if (isRescued || !files.isLogDeleted() || !connection.isOpen() || connection.isInTransaction()) return;
-    isRescued = true;
     try {
-      if (!connection.checkpoint("PASSIVE")) throw new Error("another process reads the database");
+      isRescued = connection.checkpoint("PASSIVE");
+      if (!isRescued) throw new Error("another program reads the database");
       options.logger?.warn({}, "all confirmed writes were moved from the deleted log into the database file");
     } catch (error) {
-      options.logger?.error({ err: error }, "the latest writes are in the deleted log alone: make a backup before you stop the service");
+      if (!isRescueTold)
+        options.logger?.error(
+          { err: error },
+          "the latest writes are only in the deleted log: do not kill this process before they could be moved into the database file, which is tried again",
+        );
+      isRescueTold = true;
     }
   }
 

@@ -1,7 +1,9 @@
 // @module-tag sqlite
 import { copyFile, rename, rm, writeFile } from "node:fs/promises";
+import BetterSqlite3 from "better-sqlite3";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { openDatabase } from "../../src/database/database.ts";
+import { keepAlive } from "../../src/database/keep-alive.ts";
 import { until } from "../discord/support.ts";
 import { addOwner, ownerIds, sampleCall } from "./samples.ts";
 import { createSqliteDatabase } from "./sqlite-file.ts";
@@ -144,4 +146,21 @@ test("after a restart a database whose log was deleted takes writes again, and h
   onTestFinished(() => again.close());
   await again.write(sampleCall(), (tx) => addOwner(tx, "c"));
   expect(await ownerIds(again.read)).toEqual(["a", "c"]);
+});
+
+test("what only a deleted log has is moved into the database as soon as the program that prevents it has ended", async () => {
+  const { file, database, add, logger } = await createTwo();
+  const reader = keepAlive(new BetterSqlite3(file));
+  onTestFinished(() => void reader.close());
+  reader.exec("BEGIN");
+  expect(reader.prepare("SELECT count(*) FROM owners").pluck().get()).toBe(1);
+  await add("b");
+  await rm(`${file}-wal`);
+  await expect(add("c")).rejects.toMatchObject(logRefusal);
+  expect(logger.error).toHaveBeenLastCalledWith(expect.anything(), expect.stringContaining("only in the deleted log"));
+  expect(logger.warn).not.toHaveBeenCalled();
+  reader.exec("COMMIT");
+  await expect(database.check()).rejects.toMatchObject(logRefusal);
+  expect(logger.warn).toHaveBeenCalledExactlyOnceWith({}, expect.stringContaining("were moved"));
+  expect(await ownersOnDisk(file)).toEqual(["a", "b"]);
 });
