@@ -128,10 +128,6 @@ async function connect(options: SqliteOptions): Promise<SqlDriverAdapter> {
     executeRaw: (query) => withProblems(() => route(query, (connection) => connection.executeRaw(query))),
     executeScript: (script) => withProblems(() => writer.alone(performance.now(), async (connection) => connection.exec(script))),
     startTransaction: () => withProblems(() => writer.begin()),
-    async dispose() {
-      // The last connection to close folds the write-ahead log in and removes it; a read-only one cannot.
-      reader.close();
-      await writer.close();
-    },
+    dispose: () => writer.close(reader),
   };
 }

@@ -69,6 +69,12 @@ const fileDetail =
 const logDetail =
   "The write-ahead log of the database was removed or replaced while the service runs, so no write is confirmed any more. Restart the service.";
 
+/**
+ * `deleted`: the log ends with this process, and nobody has written to another one since. `replaced`: others write to another log. `there`: only
+ * its index was lost, or the log was put back.
+ */
+type LostLog = "deleted" | "replaced" | "there";
+
 /** What SQLite has open of one database: the file, its write-ahead log (`-wal`) and the index of that log (`-shm`). */
 export interface HeldFiles {
   /** SQLite has opened the database and made the log. @param stamp the application id of the database */
@@ -79,12 +85,10 @@ export interface HeldFiles {
    * A database file can be put back; after its log was lost nothing is written until a restart, as others may have written meanwhile.
    */
   assertSame(): void;
-  /** Whether what only the log has ends with this process: it was deleted, and nobody has written to another one since. */
-  isLogDeleted(): boolean;
   /** Flush the log to the disk, together with others who ask meanwhile. */
   flush(): Promise<void>;
-  /** Whether others may have written another log, so that this one must not be moved into the database. */
-  isLogLost(): boolean;
+  /** What became of the log, once it or its index was lost. */
+  lostLog(): LostLog | undefined;
   /** SQLite has closed the database. */
   release(): Promise<void>;
 }
@@ -153,10 +157,10 @@ export function holdFiles({ file, isFlushed, logger }: HoldOptions): HeldFiles {
       }
       if (isLogLost) throw new ProblemError("storage_readonly", { retryAfter: 5, detail: logDetail });
     },
-    isLogLost: () => isLogLost,
-    isLogDeleted() {
-      if (!isLogLost || idAt(log) === ids.get(log)) return false;
-      return (statSync(log, { throwIfNoEntry: false })?.size ?? 0) === 0;
+    lostLog() {
+      if (!isLogLost) return undefined;
+      if (idAt(log) === ids.get(log)) return "there";
+      return (statSync(log, { throwIfNoEntry: false })?.size ?? 0) === 0 ? "deleted" : "replaced";
     },
     flush,
     async release() {

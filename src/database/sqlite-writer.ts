@@ -42,20 +42,32 @@ export async function createWriter(options: SqliteOptions, pace: Pace) {
   }
 
   /**
-   * A deleted log ends with its last connection, so what it has is moved into the database. Nobody else has changed that since: they would have
-   * made another log. Somebody who reads can prevent it; then it is tried again with the next refused write.
+   * A log that has lost its name ends with its last connection. What it has is moved into the database where nobody else has changed that since,
+   * and otherwise into a copy. Somebody who reads can prevent it; then it is tried again with the next refused write.
    */
   function rescueLog(): void {
-    if (isRescued || !files.isLogDeleted() || !connection.isOpen() || connection.isInTransaction()) return;
+    const lost = files.lostLog();
+    if (lost === undefined || isRescued || !connection.isOpen() || connection.isInTransaction()) return;
     try {
-      isRescued = connection.checkpoint("PASSIVE");
-      if (!isRescued) throw new Error("another program reads the database");
-      options.logger?.warn({}, "all confirmed writes were moved from the deleted log into the database file");
+      isRescued = true;
+      if (lost === "deleted") {
+        if (!connection.checkpoint("PASSIVE")) throw new Error("another program reads the database");
+        options.logger?.warn({}, "all confirmed writes were moved from the deleted log into the database file");
+      }
+      if (lost === "replaced") {
+        const copy = `${options.file}.confirmed-${Date.now().toString()}`;
+        connection.exec(`VACUUM INTO '${copy.replaceAll("'", "''")}'`);
+        options.logger?.error(
+          { file: copy },
+          "another program has written to the database meanwhile; this file has what the service had confirmed",
+        );
+      }
     } catch (error) {
+      isRescued = false;
       if (!isRescueTold)
         options.logger?.error(
           { err: error },
-          "the latest writes are only in the deleted log: do not kill this process before they could be moved into the database file, which is tried again",
+          "the latest writes are only in the lost log: do not kill this process before they could be saved, which is tried again",
         );
       isRescueTold = true;
     }
@@ -111,14 +123,21 @@ export async function createWriter(options: SqliteOptions, pace: Pace) {
       });
     },
 
-    async close(): Promise<void> {
+    /** @param reader the connection that reads beside it */
+    async close(reader: Pick<SqliteConnection, "close">): Promise<void> {
       const release = await queue.acquire();
+      const isLost = files.lostLog() !== undefined;
       try {
-        if (connection.isOpen() && !files.isLogLost()) connection.checkpoint("TRUNCATE");
+        if (isLost) rescueLog();
+        // The last connection to close folds the log in and removes it; a read-only one cannot.
+        else reader.close();
+        if (!isLost && connection.isOpen()) connection.checkpoint("TRUNCATE");
       } catch {
         // Another process is reading; what is in the write-ahead log is just as safe there.
       } finally {
         connection.close();
+        // What has the name of the log now is not this connection's, and stays.
+        reader.close();
         await files.release();
         release();
       }
