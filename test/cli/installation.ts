@@ -1,10 +1,14 @@
+import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import { chmod, cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
+import { rmSync } from "node:fs";
+import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { basename, join, relative } from "node:path";
+import { basename, dirname, join, relative } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
 import { fileURLToPath } from "node:url";
 import { bundle, program } from "../../scripts/bundle.ts";
+import { createFastFolder } from "../support/fast-folder.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const builds = join(root, "node_modules", ".cache", "provost-tests");
@@ -32,6 +36,26 @@ let installed: Promise<Installation> | undefined;
 export function installation(): Promise<Installation> {
   installed ??= install();
   return installed;
+}
+
+let opened: Promise<string> | undefined;
+
+/** @returns the script that an operator runs, where every account can reach it: a clone may be in a folder that only its owner may enter */
+export function openProgram(): Promise<string> {
+  opened ??= copyForAll();
+  return opened;
+}
+
+/** What an image has of the program, and nothing else. */
+async function copyForAll(): Promise<string> {
+  const place = dirname(dirname((await installation()).program));
+  const copy = await createFastFolder("provost-for-all");
+  process.once("exit", () => rmSync(copy, { recursive: true, force: true }));
+  for (const name of ["dist", "bin", "prisma", "package.json"]) await cp(join(place, name), join(copy, name), { recursive: true });
+  const packages = ["better-sqlite3", "bindings", "file-uri-to-path"].map((name) => join("node_modules", name));
+  for (const path of packages) await cp(join(root, path), join(copy, path), { recursive: true });
+  await promisify(execFile)("chmod", ["-R", "a+rX", copy]);
+  return join(copy, "bin", "provost.js");
 }
 
 async function install(): Promise<Installation> {
@@ -81,8 +105,6 @@ async function build(place: string): Promise<void> {
   const made = await mkdtemp(`${place}-`);
   await bundle(join(made, "dist"), [...program, ...Object.values(children)]);
   for (const name of ["bin", "prisma", "package.json"]) await cp(join(root, name), join(made, name), { recursive: true });
-  // Tests run it as another account, too.
-  await chmod(made, 0o755);
   // Somebody else may have been faster.
   await rename(made, place).catch(() => rm(made, { recursive: true, force: true }));
 }

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { vi } from "vitest";
 import { runCli } from "../../src/cli/program.ts";
-import { installation } from "./installation.ts";
+import { installation, openProgram } from "./installation.ts";
 
 export interface Outcome {
   code: number;
@@ -33,7 +33,7 @@ export async function createWorkplace(dotEnv?: string) {
     directory,
     /** Run the command line as an operator does: a real process that sees nothing but the given environment. */
     async provost(argv: readonly string[], env: Variables = {}, { program, ...account }: ProcessOptions = {}): Promise<Outcome> {
-      const script = program ?? (await installation()).program;
+      const script = program ?? (account.uid === undefined ? (await installation()).program : await openProgram());
       const options = { cwd: directory, env: operatorEnv(env), timeout: 120_000, maxBuffer: 1 << 26, ...account };
       return await new Promise((resolve) => {
         execFile(process.execPath, [script, ...argv], options, (error, stdout, stderr) => {

@@ -94,7 +94,8 @@ export async function age({ app }: World, id: string, seconds: number): Promise<
 /** The audit and the outbox about one held change, oldest first. */
 export async function journalOf({ app }: World, id: string) {
   const { read } = app.database;
-  const entries = await read.auditEntry.findMany({ where: { targetId: id }, orderBy: { seq: "asc" } });
+  // That somebody was refused is written a few seconds later, in the middle of anything.
+  const entries = await read.auditEntry.findMany({ where: { targetId: id, outcome: { not: "denied" } }, orderBy: { seq: "asc" } });
   const events = (await read.outboxEvent.findMany({ orderBy: { seq: "asc" } })).filter(({ data }) => (data as { id?: string }).id === id);
   return { entries, events };
 }
