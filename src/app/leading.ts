@@ -36,9 +36,11 @@ export function createLeading({ services, logger, isScheduled, onDeposed }: Lead
   }
 
   const end = (): Promise<void> =>
-    (ended ??= (async () => {
-      await endWithin(endMs, { jobs: jobs.stop, backup: nightly.stop, ...features.stop(services), discord: discord.disconnect }, logger);
-    })());
+    (ended ??= endWithin(
+      endMs,
+      { jobs: jobs.stop, backup: nightly.stop, ...features.stop(services), discord: discord.disconnect },
+      logger,
+    ));
 
   const depose = (): void => {
     logger.warn("this process leads no more");

@@ -126,17 +126,16 @@ export async function createWriter(options: SqliteOptions, pace: Pace) {
     /** @param reader the connection that reads beside it */
     async close(reader: Pick<SqliteConnection, "close">): Promise<void> {
       const release = await queue.acquire();
-      const isLost = files.lostLog() !== undefined;
       try {
-        if (isLost) rescueLog();
+        if (files.lostLog() !== undefined) return rescueLog();
         // The last connection to close folds the log in and removes it; a read-only one cannot.
-        else reader.close();
-        if (!isLost && connection.isOpen()) connection.checkpoint("TRUNCATE");
+        reader.close();
+        if (connection.isOpen()) connection.checkpoint("TRUNCATE");
       } catch {
         // Another process is reading; what is in the write-ahead log is just as safe there.
       } finally {
         connection.close();
-        // What has the name of the log now is not this connection's, and stays.
+        // Where the log was lost, it closes last: what has the name of the log now belongs to others, and stays.
         reader.close();
         await files.release();
         release();
