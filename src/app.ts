@@ -63,7 +63,7 @@ interface AppOptions extends Omit<
   kept?: Kept;
 }
 
-/** How long another process is told that it may lead: where the database does not answer, the lock ends with this process. */
+/** How long the hand-over may take. If the database does not answer, the lock ends with this process. */
 const handOverMs = 2000;
 /** How long a process that is about to end says so to those who ask whether it is ready, and still answers everybody. */
 const noticeMs = 3000;

@@ -22,7 +22,7 @@ const read = (path: string): string => readFileSync(join(root, path), "utf8");
 interface Way {
   /** The program and its arguments. @param folder that of the installation */
   command: (folder: string) => string[] | Promise<string[]>;
-  /** Who is told to end: the process that was started, everything in its terminal (Ctrl-C), or the first process of its container. */
+  /** Who gets the signal: the process that was started, everything in its terminal (Ctrl-C), or the first process of its container. */
   told: "process" | "terminal" | "first process";
   /** How the process that was started ends; npx ends as the shell does that it runs the program in. */
   ends?: "by the signal";

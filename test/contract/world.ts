@@ -62,7 +62,7 @@ export async function everyRow({ app: { database, lists } }: Pick<World, "app">)
   return rows;
 }
 
-/** Changes with every commit, whoever makes it: reads have a connection of their own. Source: https://sqlite.org/pragma.html#pragma_data_version. */
+/** Changes with every commit of any process: reads have a connection of their own. Source: https://sqlite.org/pragma.html#pragma_data_version. */
 async function commitMark({ read }: Database): Promise<string | undefined> {
   if (inject("dialect") !== "sqlite") return undefined;
   const [row] = await read.$queryRaw<{ data_version: bigint | number }[]>`PRAGMA data_version`;

@@ -11,11 +11,9 @@ import { expect, test } from "vitest";
 import { sqliteFile } from "../../src/database/dialect.ts";
 import { installation } from "../cli/installation.ts";
 import { operatorEnv } from "../cli/run.ts";
-import { freshKey } from "../config/environment.ts";
 import { freshId } from "../features/workflows-ground.ts";
-import { spawnService } from "../support/service-process.ts";
+import { createWorldForProcess, spawnService } from "../support/service-process.ts";
 import { sizeOf } from "../support/size.ts";
-import { createWorld } from "../support/world.ts";
 
 const rounds = sizeOf({ quick: 3, all: 20, long: 100 });
 /** In each round, of each program that looks at the database. */
@@ -80,25 +78,13 @@ function holdsLocks(pid: number, file: string): boolean {
 
 test(`other programs open and close the database of a server under load, which is killed ${rounds.toString()} times: it holds its locks, and every confirmed write is there and seen by them`, async () => {
   if (!hasShell) process.stdout.write("There is no sqlite3 here: only better-sqlite3 looks at the database.\n");
-  const own = { SECRET_KEY: freshKey(), ENCRYPTION_KEYS: `a:${freshKey()}` };
-  const world = await createWorld({ env: own });
-  const actor = await world.staff("admin");
-  await world.app.stop();
+  const { world, env: usual, headers } = await createWorldForProcess("admin");
+  const env = { ...usual, RATE_LIMITS: "write=1000000/1" };
   const file = sqliteFile(world.databaseUrl);
-  const env = {
-    ...world.sandbox.env(),
-    ...own,
-    GUILD_IDS: world.guild.id,
-    DATABASE_URL: world.databaseUrl,
-    DATA_DIR: world.dataDir,
-    LOG_LEVEL: "error",
-    RATE_LIMITS: "write=1000000/1",
-  };
   const provost = async (...argv: string[]): Promise<string> =>
     (await execute(process.execPath, [(await installation()).program, ...argv], { cwd: dirname(world.dataDir), env: operatorEnv(env) }))
       .stdout;
 
-  const headers = { authorization: `Bearer ${world.key}`, "x-acting-user": actor.id, "content-type": "application/json" };
   const confirmed = new Set<string>();
   const problems: string[] = [];
   const counts = { looks: 0, unfinished: 0, locks: 0, keys: 0 };

@@ -4,31 +4,17 @@ import { rm, writeFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { sqliteFile } from "../../src/database/dialect.ts";
 import { createWorkplace } from "../cli/run.ts";
-import { freshKey } from "../config/environment.ts";
 import { freshId } from "../features/workflows-ground.ts";
-import { spawnService } from "../support/service-process.ts";
-import { createWorld } from "../support/world.ts";
+import { createWorldForProcess, spawnService } from "../support/service-process.ts";
 
 const detail =
   "The write-ahead log of the database was removed or replaced while the service runs, so no write is confirmed any more. Restart the service.";
 
 /** A server of its own process, beside which its operator works. */
 async function createServer() {
-  const own = { SECRET_KEY: freshKey(), ENCRYPTION_KEYS: `a:${freshKey()}` };
-  const world = await createWorld({ env: own });
-  const actor = await world.staff("owner");
-  await world.app.stop();
-  const env = {
-    ...world.sandbox.env(),
-    ...own,
-    GUILD_IDS: world.guild.id,
-    DATABASE_URL: world.databaseUrl,
-    DATA_DIR: world.dataDir,
-    LOG_LEVEL: "error",
-  };
+  const { world, env, headers } = await createWorldForProcess("owner");
   const work = await createWorkplace();
   const start = () => spawnService(env, { cwd: work.directory });
-  const headers = { authorization: `Bearer ${world.key}`, "x-acting-user": actor.id, "content-type": "application/json" };
   const ask = async (url: string, method: string, path: string, body?: object) => {
     const answer = await fetch(url + path, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) });
     return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 
-/** Who runs a process, as `spawn` takes it; nothing where it is whoever runs the tests. */
+/** The account of a process, as `spawn` takes it; empty for the one that runs the tests. */
 export interface Account {
   name?: string;
   uid?: number;

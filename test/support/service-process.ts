@@ -10,6 +10,7 @@ import { installation } from "../cli/installation.ts";
 import { operatorEnv } from "../cli/run.ts";
 import { freshKey } from "../config/environment.ts";
 import { freePort } from "./free-port.ts";
+import { createWorld, type Level } from "./world.ts";
 
 /**
  * Start the built service in a process of its own and wait until it answers. It ends with the test.
@@ -53,6 +54,23 @@ export async function spawnService(env: Record<string, string>, { cwd, flags = [
       return code;
     },
   };
+}
+
+/** A world that goes on in a process of its own: its app has ended, and `env` is what the process is given. */
+export async function createWorldForProcess(level: Level) {
+  const keys = { SECRET_KEY: freshKey(), ENCRYPTION_KEYS: `a:${freshKey()}` };
+  const world = await createWorld({ env: keys });
+  const actor = await world.staff(level);
+  await world.app.stop();
+  const env = {
+    ...world.sandbox.env(),
+    ...keys,
+    GUILD_IDS: world.guild.id,
+    DATABASE_URL: world.databaseUrl,
+    DATA_DIR: world.dataDir,
+    LOG_LEVEL: "error",
+  };
+  return { world, env, headers: { authorization: `Bearer ${world.key}`, "x-acting-user": actor.id, "content-type": "application/json" } };
 }
 
 /** The built service, against a sandbox of Discord and with data of its own. */
