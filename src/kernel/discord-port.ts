@@ -118,7 +118,7 @@ export const DiscordAction = z.discriminatedUnion("kind", [
 ]);
 export type DiscordAction = z.infer<typeof DiscordAction>;
 
-/** How an action ended. `detail` is plain words without ids of anybody. */
+/** How an action ended. `detail` is plain words without ids of anybody, `code` is Discord's own code of a refusal. */
 export type Performed =
   | {
       outcome: "done";
@@ -129,10 +129,13 @@ export type Performed =
       until?: string;
     }
   /** Final: trying again changes nothing. */
-  | { outcome: "failed"; detail: string }
+  | { outcome: "failed"; detail: string; code?: number }
+  /** The person is not in the server, and it can only be done when they are back. */
+  | { outcome: "away"; detail: string }
   | {
       outcome: "retry";
       detail: string;
+      code?: number;
       retryAfterMs?: number;
       /** Discord may have carried it out without saying so. To be kept, and handed to the next attempt. */
       mayBeDone: boolean;
@@ -144,11 +147,17 @@ export interface SentBans {
   has(ban: { kind: "ban" | "unban"; guildId: string; userId: string }): boolean;
 }
 
+export interface PerformOptions {
+  mayBeDone?: boolean;
+  /** How long the action may take with all its calls, in milliseconds. */
+  deadlineMs?: number;
+}
+
 export interface DiscordActions {
   /**
-   * Do it, after a look at what stands: what stands already is not done again. Never rejects for anything Discord does, and ends
-   * within ten seconds of its turn; one action runs at a time.
-   * @param earlier `mayBeDone` of the attempt before, or true when the process ended in the middle of one: then what stands is ours
+   * Do it, after a look at the present state: what is so already is not done again. Never rejects for anything Discord does, and ends
+   * within `deadlineMs` (10,000 by default). Actions on one person in one server must not overlap.
+   * @param options `mayBeDone` of the attempt before, or true when the process ended in the middle of one: then what stands is ours
    */
-  perform(action: DiscordAction, earlier?: { mayBeDone: boolean }): Promise<Performed>;
+  perform(action: DiscordAction, options?: PerformOptions): Promise<Performed>;
 }

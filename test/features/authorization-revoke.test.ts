@@ -142,7 +142,7 @@ describe("taking a grant back", () => {
 });
 
 describe("while Discord is down", () => {
-  test("the token waits encrypted, and is told after 1, 2, 4 … minutes", async () => {
+  test("the token waits encrypted, and is told after about 1, 2, 4 … minutes", async () => {
     const { world, ann } = await createGranted();
     const fault = world.sandbox.faults.oauth({ route: "revoke", status: 503, times: 100 });
     expect((await revoke(world, ann)).status).toBe(200);
@@ -157,10 +157,10 @@ describe("while Discord is down", () => {
 
     for (const minutes of [1, 2, 4]) {
       const hits = fault.hits;
-      world.clock.forward(minutes * 60 - 30);
+      world.clock.forward(minutes * 42);
       await sweep(world);
       expect(fault.hits).toBe(hits);
-      world.clock.forward(31);
+      world.clock.forward(minutes * 34);
       expect((await sweep(world)).revocations_told).toBe(0);
       expect(fault.hits).toBe(hits + 1);
     }

@@ -2,8 +2,8 @@
 import fc from "fast-check";
 import { pino } from "pino";
 import { expect, test } from "vitest";
-import { pauseAfter } from "../../src/features/workflows/delivery/pace.ts";
-import type { DiscordPort } from "../../src/features/workflows/delivery/discord.ts";
+import { createDiscordActions, type DiscordPort } from "../../src/discord-actions/discord-actions.ts";
+import { outcomeOf } from "../../src/discord-actions/outcome.ts";
 import { createDeliveries } from "../../src/features/workflows/delivery/deliveries.ts";
 import { discordEffect } from "../../src/features/workflows/effects/discord-effect.ts";
 import type { Effects } from "../../src/features/workflows/effects/effects.ts";
@@ -37,6 +37,17 @@ function instance({ services }: Ground, { run, perform = () => done, state = "re
   const { database, audit, events, workflows, clock, actions } = services;
   const asked: { action: DiscordAction; mayBeDone: boolean | undefined }[] = [];
   const effects = { ...workflows.effects, dueOf: (_due: unknown, name: string) => (name === key ? run : undefined) };
+  const logger = pino({ level: "silent" });
+  const { guildState } = services;
+  const discord: DiscordPort = {
+    status: () => ({ state, since: clock.now(), reconnects: 0 }),
+    actions: {
+      perform(action, earlier) {
+        asked.push({ action, mayBeDone: earlier?.mayBeDone });
+        return Promise.resolve(perform(action));
+      },
+    },
+  };
   const deliveries = createDeliveries({
     database,
     audit,
@@ -45,16 +56,8 @@ function instance({ services }: Ground, { run, perform = () => done, state = "re
     effects,
     reach: { linkedAccountsOf: () => Promise.resolve([]) },
     clock,
-    logger: pino({ level: "silent" }),
-    discord: {
-      status: () => ({ state, since: clock.now(), reconnects: 0 }),
-      actions: {
-        perform(action, earlier) {
-          asked.push({ action, mayBeDone: earlier?.mayBeDone });
-          return Promise.resolve(perform(action));
-        },
-      },
-    },
+    logger,
+    discordActions: createDiscordActions({ database, discord, events, guildState, clock, logger }),
   });
   return { asked, deliver: () => deliveries.deliverDue(system()) };
 }
@@ -145,7 +148,7 @@ test("what fails for now is tried again, later each time, and fails for good aft
     const [row] = await rowsOf(ground, id);
     expect(row).toMatchObject({ status: "pending", attempts: tried });
     expect(row?.lastError).not.toContain("secret");
-    expect(row?.dueAt?.getTime()).toBeGreaterThan(ground.services.clock.now().getTime() + 20_000);
+    expect(row?.dueAt?.getTime()).toBeGreaterThan(ground.services.clock.now().getTime() + 3000);
     expect(await deliver()).toBe(0);
     expect(await rowsOf(ground, id)).toMatchObject([{ attempts: tried }]);
     ground.pass(4600);
@@ -191,39 +194,48 @@ test(`ten messages of each of ${requestCount.toString()} requests are sent once 
   ]);
 });
 
-test("while one thing of a request waits to be tried again, nothing later of it is begun; other requests go on", async () => {
+const act = (name: string, kind: "kick" | "ban", userId: string): Done & { key: string } => ({
+  key: "test.act",
+  ...discordEffect({ kind, guildId: "80351110224678900", userId, reason: "x" }, { id: name, detail: "Done." }),
+});
+
+test("a message that waits to be tried again holds up later ones of its request, and nothing else", async () => {
   const ground = await createGround();
   const [stuck, free] = [await file(ground), await file(ground)];
-  await leave(ground, stuck, [told("first"), told("second")]);
+  await leave(ground, stuck, [told("first"), told("second"), act("ban", "ban", freshId())]);
   await leave(ground, free, [told("other")]);
   const answers: Performed[] = [{ outcome: "retry", detail: "Discord could not be reached.", mayBeDone: true }];
-  const { asked, deliver } = instance(ground, { perform: () => answers.pop() ?? done });
-  expect(await deliver()).toBe(1);
-  expect(asked.map(({ action }) => action.id)).toEqual(["first", "other"]);
+  const { asked, deliver } = instance(ground, { perform: ({ id }) => (id === "first" ? (answers.pop() ?? done) : done) });
+  expect(await deliver()).toBe(2);
+  expect(asked.map(({ action }) => action.id).toSorted()).toEqual(["ban", "first", "other"]);
   expect(await rowsOf(ground, stuck)).toMatchObject([
     { status: "pending", attempts: 1, lastError: "Discord could not be reached." },
     { status: "pending", attempts: 0 },
+    { status: "done" },
   ]);
   ground.pass(10);
   expect(await deliver()).toBe(2);
-  expect(asked.slice(2)).toMatchObject([
+  expect(asked.slice(3)).toMatchObject([
     { action: { id: "first" }, mayBeDone: true },
     { action: { id: "second" }, mayBeDone: false },
   ]);
 });
 
-test("when Discord takes three things in a row for none, the rest is left for the next time", async () => {
+test("what is done to one person in one server stays in order, and nobody waits behind the retry of somebody else", async () => {
   const ground = await createGround();
-  for (const name of ["a", "b", "c", "d", "e"]) await leave(ground, await file(ground), [told(name)]);
-  const { asked, deliver } = instance(ground, {
-    perform: () => ({ outcome: "retry", detail: "Not now.", mayBeDone: false, retryAfterMs: 90_000 }),
-  });
-  expect(await deliver()).toBe(0);
-  expect(asked).toHaveLength(3);
-  const rows = await ground.database.read.workflowEffect.findMany({ orderBy: { at: "asc" } });
-  expect(rows.map(({ attempts }) => attempts)).toEqual([1, 1, 1, 0, 0]);
-  for (const { attempts, dueAt } of rows)
-    if (attempts === 1) expect(dueAt?.getTime()).toBeGreaterThan(ground.services.clock.now().getTime() + 80_000);
+  const people = [freshId(), freshId(), freshId(), freshId(), freshId()];
+  for (const user of people) await leave(ground, await file(ground), [act(`${user} kick`, "kick", user), act(`${user} ban`, "ban", user)]);
+  const [, , hindered = ""] = people;
+  const later: Performed = { outcome: "retry", detail: "Not now.", mayBeDone: false, retryAfterMs: 90_000 };
+  const { asked, deliver } = instance(ground, { perform: ({ id }) => (id === `${hindered} kick` ? later : done) });
+  expect(await deliver()).toBe(8);
+  const names = asked.map(({ action }) => action.id);
+  expect(names.filter((name) => name.startsWith(hindered))).toEqual([`${hindered} kick`]);
+  for (const user of people.filter((one) => one !== hindered))
+    expect(names.filter((name) => name.startsWith(user))).toEqual([`${user} kick`, `${user} ban`]);
+  const rows = await ground.database.read.workflowEffect.findMany({ where: { status: "pending" }, orderBy: { place: "asc" } });
+  expect(rows.map(({ attempts }) => attempts)).toEqual([1, 0]);
+  expect(rows[0]?.dueAt?.getTime()).toBeGreaterThan(ground.services.clock.now().getTime() + 80_000);
 });
 
 test.each(["connecting", "down", "fatal"] as const)(
@@ -266,15 +278,22 @@ test("only the service itself delivers", async () => {
   });
 });
 
-test("pauses grow, stay below an hour, never undercut what Discord asks for, and let no message be forgotten as sent", () => {
+test("pauses stay below an hour, never undercut what Discord asks for, and let no message be forgotten as sent", () => {
   const nonceLifeMs = 300_000;
+  const now = new Date();
+  const pauseOf = (action: DiscordAction, attempts: number, retryAfterMs = 0): number => {
+    const outcome = outcomeOf(now, { action, attempts }, { outcome: "retry", detail: "Not now.", mayBeDone: true, retryAfterMs });
+    return outcome.state === "later" ? outcome.dueAt.getTime() - now.getTime() : Infinity;
+  };
+  const ban: DiscordAction = { kind: "ban", id: "x", guildId: freshId(), userId: freshId(), reason: "x" };
+  const message: DiscordAction = { kind: "message_user", id: "x", userId: freshId(), content: "x", reason: "x" };
   fc.assert(
-    fc.property(fc.integer({ min: 1, max: 12 }), fc.integer({ min: 0, max: 7_200_000 }), (attempts, leastMs) => {
-      expect(pauseAfter(attempts, { leastMs })).toBeGreaterThanOrEqual(leastMs);
-      expect(pauseAfter(attempts)).toBeLessThanOrEqual(3_600_000 * 1.25);
-      expect(pauseAfter(attempts)).toBeGreaterThanOrEqual(22_500);
-      expect(pauseAfter(attempts, { isMessage: true })).toBeLessThanOrEqual(nonceLifeMs);
-      expect(pauseAfter(attempts + 2)).toBeGreaterThanOrEqual(pauseAfter(attempts) * 0.6);
+    fc.property(fc.integer({ min: 1, max: 11 }), fc.integer({ min: 0, max: 7_200_000 }), (attempts, leastMs) => {
+      expect(pauseOf(ban, attempts, leastMs)).toBeGreaterThanOrEqual(leastMs);
+      expect(pauseOf(ban, attempts)).toBeLessThanOrEqual(3_600_000 * 1.25);
+      expect(pauseOf(ban, attempts)).toBeGreaterThanOrEqual(3750);
+      expect(pauseOf(message, attempts)).toBeLessThanOrEqual(nonceLifeMs);
     }),
   );
+  expect(pauseOf(ban, 12)).toBe(Infinity);
 });

@@ -25,6 +25,8 @@ interface ActionKind<A> {
   plan(action: A, state: PresentState, now: number): Promise<NoChange | Change>;
   /** Refusals that mean there is nothing left to do, with their texts. */
   nothingLeft?: Readonly<Record<number, string>>;
+  /** Whether it is done later where the person is not in the server. */
+  waitsForReturn?: true;
 }
 
 type Kind = DiscordAction["kind"];
@@ -43,6 +45,7 @@ const kinds: { readonly [K in Kind]: ActionKind<Extract<DiscordAction, { kind: K
       if (roles.includes(roleId)) return { noChange: "The person has the role already." };
       return { method: "PUT", route: Routes.guildMemberRole(guildId, userId, roleId), detail: "The role was given." };
     },
+    waitsForReturn: true,
   },
   role_remove: {
     async plan({ guildId, userId, roleId }, state) {
@@ -58,6 +61,7 @@ const kinds: { readonly [K in Kind]: ActionKind<Extract<DiscordAction, { kind: K
       if ((await state.member(guildId, userId)).nick === nick) return { noChange: "The person has that name already." };
       return { method: "PATCH", route: Routes.guildMember(guildId, userId), body: { nick }, detail: "The nickname was set." };
     },
+    waitsForReturn: true,
   },
   timeout: {
     async plan({ guildId, userId, until }, state, now) {
@@ -73,6 +77,7 @@ const kinds: { readonly [K in Kind]: ActionKind<Extract<DiscordAction, { kind: K
       const detail = isCut ? "The person was timed out for 28 days, the longest Discord allows." : "The person was timed out.";
       return timeoutChange(guildId, userId, { until: ends, detail });
     },
+    waitsForReturn: true,
   },
   timeout_lift: {
     async plan({ guildId, userId, until }, state, now) {
@@ -82,13 +87,13 @@ const kinds: { readonly [K in Kind]: ActionKind<Extract<DiscordAction, { kind: K
         return { noChange: "Another timeout stands; it was left as it is.", isOthers: true };
       return timeoutChange(guildId, userId, { detail: "The timeout was lifted." });
     },
+    waitsForReturn: true,
   },
   kick: {
     async plan({ guildId, userId }, state) {
       await state.member(guildId, userId);
       return { method: "DELETE", route: Routes.guildMember(guildId, userId), detail: "The person was kicked." };
     },
-    nothingLeft: gone,
   },
   ban: {
     async plan({ guildId, userId }, state) {

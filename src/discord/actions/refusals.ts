@@ -17,7 +17,6 @@ const permanent: Readonly<Record<number, string>> = {
   [Codes.InvalidRecipients]: noSuchPerson,
   [Codes.MissingAccess]: "The bot is not in the server, or may not see the channel.",
   [Codes.MissingPermissions]: "The bot may not do this: it lacks the permission, or the role or the person stands above it.",
-  [Codes.MaximumNumberOfNonGuildMemberBansHasBeenExceeded]: "The server cannot ban more people who are not in it.",
   [Codes.TwoFactorAuthenticationIsRequired]: "The server asks for two-factor authentication of the bot's owner.",
   [Codes.CannotSendMessagesToThisUser]: takesNone,
   [Codes.CannotSendMessagesToThisUserDueToHavingNoMutualGuilds]: takesNone,
@@ -38,6 +37,7 @@ const temporary: ReadonlySet<number> = new Set([
   Codes.ServiceResourceIsBeingRateLimited,
   Codes.CloudflareIsBlockingYourRequest,
   Codes.APIResourceOverloaded,
+  Codes.MaximumNumberOfNonGuildMemberBansHasBeenExceeded,
 ]);
 
 /** Discord's own code of a refusal; undefined if there was no answer, or none of Discord's API. */
@@ -50,16 +50,17 @@ export function refusalCode({ code, extra }: ProblemError): number | undefined {
  * The end of an action whose call failed.
  * @param isSent whether the call that changes something was made
  */
-export function endOf(error: ProblemError, isSent: boolean): Exclude<Performed, { outcome: "done" }> {
+export function endOf(error: ProblemError, isSent: boolean): Extract<Performed, { outcome: "failed" | "retry" }> {
   const code = refusalCode(error);
   if (code !== undefined && !temporary.has(code)) {
     const detail = permanent[code] ?? `Discord refused it (its code is ${code.toString()}).`;
-    return { outcome: "failed", detail };
+    return { outcome: "failed", detail, code };
   }
   const isLimited = rateLimitWait(error.cause) !== undefined;
   return {
     outcome: "retry",
     detail: isLimited || code !== undefined ? "Discord takes no more of these at the moment." : "Discord could not be reached.",
+    ...(code !== undefined && { code }),
     ...(error.retryAfter !== undefined && { retryAfterMs: error.retryAfter * 1000 }),
     mayBeDone: isSent && !isLimited && code === undefined,
   };

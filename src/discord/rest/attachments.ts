@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
+import { RESTJSONErrorCodes } from "discord-api-types/v10";
 import { Readable } from "node:stream";
-import type { AttachmentSource, DiscordAction, DiscordActions, Performed, DiscordCalls, SentBans } from "../../kernel/discord-port.ts";
+import type { AttachmentSource, DiscordAction, DiscordActions, Performed, PerformOptions, DiscordCalls, SentBans } from "../../kernel/discord-port.ts";
 import type { ServedGuilds } from "../guild-state.ts";
 import { userAgent } from "./rest.ts";
 import type { Logger } from "pino";
@@ -63,17 +64,17 @@ interface ActionsOptions {
   deadlineMs?: number;
 }
 
-/** Carries out the actions of the bot, one at a time. */
+/** Carries out the actions of the bot. */
 export function createDiscordActions(options: ActionsOptions): DiscordActions & { sent: SentBans } {
-  const { rest, served, logger, clock = systemClock, deadlineMs = 10_000 } = options;
+  const { rest, served, logger, clock = systemClock, deadlineMs: usualMs = 10_000 } = options;
 
   const sent = createSentBans(clock);
 
-  const run = async (action: DiscordAction, mayBeDone: boolean): Promise<Performed> => {
+  const run = async (action: DiscordAction, { mayBeDone = false, deadlineMs = usualMs }: PerformOptions): Promise<Performed> => {
     if ("guildId" in action && !served.has(action.guildId))
       return { outcome: "failed", detail: "The server is none of those this service serves." };
     const call = timed(rest, deadlineMs);
-    const { plan, nothingLeft = {} } = kindOf(action);
+    const { plan, nothingLeft = {}, waitsForReturn = false } = kindOf(action);
     let isSent = false;
     try {
       const planned = await plan(action, createPresentState(call), clock.now().getTime());
@@ -89,28 +90,30 @@ export function createDiscordActions(options: ActionsOptions): DiscordActions & 
       return { outcome: "done", detail, changed: true, ...until };
     } catch (error) {
       if (!(error instanceof ProblemError)) throw error;
-      const detail = nothingLeft[refusalCode(error) ?? -1];
+      const code = refusalCode(error);
+      const detail = nothingLeft[code ?? -1];
       if (detail !== undefined) return { outcome: "done", detail, changed: isSent || mayBeDone };
+      // The answer to an earlier request was lost: the person was there, and is gone.
+      if (code === RESTJSONErrorCodes.UnknownMember && (isSent || mayBeDone) && action.kind === "kick")
+        return { outcome: "done", detail: "The person was kicked.", changed: true };
+      if (code === RESTJSONErrorCodes.UnknownMember && waitsForReturn) return { outcome: "away", detail: awayText };
       const end = endOf(error, isSent);
       return end.outcome === "retry" ? { ...end, mayBeDone: end.mayBeDone || mayBeDone } : end;
     }
   };
 
-  let last: Promise<unknown> = Promise.resolve();
   return {
     sent,
-    perform(action, { mayBeDone } = { mayBeDone: false }) {
-      const next = last.then(async () => {
-        const performed = await run(action, mayBeDone);
-        const { outcome, detail } = performed;
-        logger?.[outcome === "done" ? "debug" : "warn"]({ action: action.kind, id: action.id, outcome, detail }, "an action in Discord");
-        return performed;
-      });
-      last = next.catch(() => undefined);
-      return next;
+    async perform(action, earlier = {}) {
+      const performed = await run(action, earlier);
+      const { outcome, detail } = performed;
+      logger?.[outcome === "done" ? "debug" : "warn"]({ action: action.kind, id: action.id, outcome, detail }, "an action in Discord");
+      return performed;
     },
   };
 }
+
+const awayText = "The person is not in the server. It is done when they return.";
 
 function createSentBans(clock: Clock): SentBans & { note(action: DiscordAction): void } {
   const keptMs = 60_000;

@@ -1,7 +1,9 @@
+import type { Logger } from "pino";
 import type { Claims } from "../../cluster/claims.ts";
 import type { Deps } from "../deps.ts";
 import type { DiscordOAuth } from "../../discord/oauth.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
+import type { Tasks } from "../../kit/task.ts";
 import type { MatchesService } from "../intelligence/matches/matches.service.ts";
 import type { UserServersService } from "../intelligence/user-servers/user-servers.service.ts";
 import type { Erasures } from "../privacy/erasures.ts";
@@ -24,6 +26,8 @@ export interface AuthorizationService
   extends SessionsService, FlowService, RefreshService, RefreshDueService, RevokeService, SweepService, Reencryption {
   /** What a person has granted and is being asked; answers for everybody. @throws ProblemError permission_denied */
   get(call: Call, userId: string): Promise<AuthorizationView>;
+  /** Discord is told by itself that grants are over, until it has heard it. */
+  revocations: Pick<Tasks, "start" | "stop">;
 }
 
 export interface AuthorizationDeps extends Deps<"database" | "audit" | "keyring" | "events" | "clock"> {
@@ -47,6 +51,7 @@ export interface AuthorizationDeps extends Deps<"database" | "audit" | "keyring"
   cooldownSeconds: number;
   /** Where other processes refresh, too. */
   claims?: Claims | undefined;
+  logger: Logger;
 }
 
 export function createAuthorizationService(deps: AuthorizationDeps): AuthorizationService {
@@ -56,6 +61,7 @@ export function createAuthorizationService(deps: AuthorizationDeps): Authorizati
   const due = createRefreshDue({ database, clock, ...refreshing });
 
   return {
+    revocations: parts.revocations.tasks,
     ...createSessionsService(deps),
     ...createFlowService(parts),
     ...createRevokeService(parts),

@@ -33,4 +33,6 @@ export const authorization = feature({
     });
   },
   jobs: ({ authorization }) => ({ authorization: authorization.sweep, sealedTexts: authorization.renewForms }),
+  start: ({ authorization }) => authorization.revocations.start(),
+  stop: ({ authorization }) => ({ revocations: authorization.revocations.stop }),
 });

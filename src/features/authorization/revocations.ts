@@ -1,10 +1,12 @@
 import type { Deps } from "../deps.ts";
+import type { Logger } from "pino";
 import type { Tx } from "../../database/database.ts";
 import { OAuthRefusal, type DiscordOAuth } from "../../discord/oauth.ts";
-import type { TokenRevocation } from "../../generated/sqlite/client.ts";
+import { Prisma, type TokenRevocation } from "../../generated/sqlite/client.ts";
 import type { Call } from "../../kernel/call.ts";
 import { addSeconds } from "../../kernel/clock.ts";
 import { ProblemError } from "../../kernel/errors.ts";
+import { backOff, createTasks, type Tasks } from "../../kit/task.ts";
 import { sealedIn, keyedHash } from "../../kernel/secrets.ts";
 
 /**
@@ -20,21 +22,22 @@ export interface Revocations {
   forget(tx: Tx, userId: string): Promise<void>;
   /** Tell Discord what is owed about a person, if anything, and never fail: the job goes on where this does not get through. */
   tell(call: Call, userId: string): Promise<void>;
-  /** Tell Discord what it could not be told so far, a bounded part at a time. Answers how often it listened. */
-  retryDue(call: Call): Promise<number>;
+  /** What Discord could not be told so far is tried again, later each time. */
+  tasks: Tasks;
 }
 
 export interface RevocationsDeps extends Deps<"database" | "keyring" | "clock"> {
   oauth: DiscordOAuth;
   pagesKey: Buffer;
+  logger: Logger;
 }
 
 /** As long as Discord's access tokens live: by then the last one has ended by itself. */
 const tokenLifeSeconds = 604_800;
-const maxPauseMinutes = 60;
-const atOnce = 20;
+/** In seconds. */
+const firstPause = 60;
 
-export function createRevocations({ database, oauth, keyring, clock, pagesKey }: RevocationsDeps): Revocations {
+export function createRevocations({ database, oauth, keyring, clock, pagesKey, logger }: RevocationsDeps): Revocations {
   /** The row of a person, which says nobody's name. */
   const idOf = (userId: string): string => keyedHash(pagesKey, `revocation:${userId}`);
 
@@ -54,7 +57,7 @@ export function createRevocations({ database, oauth, keyring, clock, pagesKey }:
       attempts: 0,
       createdAt: tx.now,
       // The first attempt follows the commit; the job comes after it.
-      nextAttemptAt: addSeconds(tx.now, 60),
+      nextAttemptAt: addSeconds(tx.now, firstPause),
       expiresAt: addSeconds(tx.now, tokenLifeSeconds),
     };
     await tx.db.tokenRevocation.upsert({ where: { id }, create: { id, ...owed }, update: owed });
@@ -67,7 +70,7 @@ export function createRevocations({ database, oauth, keyring, clock, pagesKey }:
     const where = { id, createdAt, attempts };
     await database.write({ ...call, idempotency: null }, async ({ db, now }) => {
       if (isDone) await db.tokenRevocation.deleteMany({ where });
-      else await db.tokenRevocation.updateMany({ where, data: { attempts: attempts + 1, nextAttemptAt: pauseAfter(attempts, now) } });
+      else await db.tokenRevocation.updateMany({ where, data: { attempts: attempts + 1, nextAttemptAt: nextAfter(attempts + 1, now) } });
     });
     return isDone;
   }
@@ -97,23 +100,38 @@ export function createRevocations({ database, oauth, keyring, clock, pagesKey }:
       }
     },
 
-    async retryDue(call) {
-      const now = clock.now();
-      if ((await database.read.tokenRevocation.findFirst({ where: { expiresAt: { lte: now } }, select: { id: true } })) !== null)
-        await database.write(call, async ({ db }) => void (await db.tokenRevocation.deleteMany({ where: { expiresAt: { lte: now } } })));
-      const due = await database.read.tokenRevocation.findMany({
-        where: { nextAttemptAt: { lte: now } },
-        orderBy: { nextAttemptAt: "asc" },
-        take: atOnce,
-      });
-      let told = 0;
-      for (const row of due) {
-        // Where Discord does not listen to one, it does not listen to the others either.
-        if (!(await attempt(call, row))) break;
-        told += 1;
-      }
-      return told;
-    },
+    tasks: createTasks(
+      {
+        name: "token revocations",
+        places: 1,
+        async due(now, most, after) {
+          const behind = after === undefined ? Prisma.empty : Prisma.sql`AND (t.next_attempt_at, t.id) > (${after.dueAt}, ${after.id})`;
+          const rows = await database.read.$select(
+            "TokenRevocation",
+            Prisma.sql`WHERE t.next_attempt_at <= ${now} ${behind} ORDER BY t.next_attempt_at, t.id LIMIT ${most}`,
+            ["id", "nextAttemptAt"],
+          );
+          return rows.map(({ id, nextAttemptAt: dueAt }) => ({ id, key: id, dueAt }));
+        },
+        async nextDue(now) {
+          const where = { nextAttemptAt: { gt: now } };
+          const row = await database.read.tokenRevocation.findFirst({
+            where,
+            orderBy: { nextAttemptAt: "asc" },
+            select: { nextAttemptAt: true },
+          });
+          return row?.nextAttemptAt ?? null;
+        },
+        async attempt(call, id) {
+          const row = await database.read.tokenRevocation.findUnique({ where: { id } });
+          if (row === null) return "passed";
+          if (row.expiresAt > clock.now()) return (await attempt(call, row)) ? "ended" : "later";
+          await database.write(call, async ({ db }) => void (await db.tokenRevocation.deleteMany({ where: { id } })));
+          return "passed";
+        },
+      },
+      { clock, logger },
+    ),
   };
 }
 
@@ -128,6 +146,6 @@ async function isAccepted(revoke: () => Promise<void>): Promise<boolean> {
 }
 
 /** 1, 2, 4 … minutes, and an hour at most. */
-function pauseAfter(attempts: number, now: Date): Date {
-  return addSeconds(now, 60 * Math.min(2 ** attempts, maxPauseMinutes));
+function nextAfter(attempts: number, now: Date): Date {
+  return addSeconds(now, backOff(attempts, { firstMs: firstPause * 1000 }) / 1000);
 }

@@ -45,7 +45,7 @@ export function createSweepService(deps: SweepDeps): SweepService {
         sessions_deleted: await deleteSessions(deps, call, now),
         grants_expired: await expireGrants(deps, call, now),
         grants_deleted: await deleteGrants(deps, call, now),
-        revocations_told: await deps.revocations.retryDue(call),
+        revocations_told: await deps.revocations.tasks.runDue(call),
         grants_refreshed: await deps.refreshDue(call),
       };
     },

@@ -1,6 +1,7 @@
 import { oneAtATime } from "../../cluster/changes.ts";
 import { feature } from "../../compose.ts";
 import type { Core } from "../../core.ts";
+import type { DiscordActions } from "../../discord-actions/discord-actions.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import type { MatchesService } from "../intelligence/matches/matches.service.ts";
@@ -10,7 +11,6 @@ import type { AccessDirectory } from "../permissions/access/access.ts";
 import type { WorkflowsService } from "../workflows/requests/workflows.service.ts";
 import { createBreaker } from "./breaker.ts";
 import { createEndedByHand } from "./by-hand.ts";
-import { createCarryOut } from "./carry-out.ts";
 import { createListChecks, type ListChecks } from "./checks.ts";
 import { createExemptionsService } from "./exemptions.service.ts";
 import { createFollowedLists } from "./followed-lists.ts";
@@ -68,6 +68,7 @@ interface ListsNeeds extends Core {
   events: Pick<EventsService, "emit" | "onEmit" | "onOthers">;
   workflows: WorkflowsService;
   nativeRecords: Pick<NativeRecords, "registerEnding">;
+  discordActions: Pick<DiscordActions, "tasksOf">;
 }
 
 /** What guilds do about listed people. */
@@ -83,7 +84,7 @@ export const lists = feature({
       checks,
       sources,
       reconcile: createReconcile({ ...deps, sources, rules, breaker, ledger }),
-      carryOut: createCarryOut({ ...deps, ledger }),
+      ledger,
       proposals: createProposals({ ...deps, ledger }),
     });
     work.worker = worker;

@@ -40,6 +40,7 @@ export function createLedger({ audit }: Deps<"audit">) {
   ): void {
     audit.record(tx, {
       action: `list_action.${state}`,
+      ...(state === "failed" && { outcome: "failed" as const }),
       target:
         row.listId === ownList
           ? { kind: "blacklist", id: row.recordId, reference: row.recordReference }

@@ -1,28 +1,25 @@
 import type { Deps } from "../deps.ts";
 import type { ListAction } from "../../generated/sqlite/client.ts";
 import type { Call } from "../../kernel/call.ts";
-import { groupBy } from "../../kernel/group.ts";
 import { addSeconds } from "../../kernel/clock.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import type { WorkflowsService } from "../workflows/requests/workflows.service.ts";
+import type { Attempted, TaskKind } from "../../kit/task.ts";
 import { lockPerson, type Ledger } from "./ledger.ts";
 
-export interface ProposalsDeps extends Deps<"database" | "clock"> {
+export interface ProposalsDeps extends Deps<"database"> {
   ledger: Ledger;
   workflows: Pick<WorkflowsService, "create">;
 }
 
-const atOnce = 100;
 const retrySeconds = 60;
 /** What a request for a punishment can ask of Discord; a role is given by hand. */
 const penalties: Readonly<Record<string, string>> = { timeout: "timeout", kick: "kick", ban: "ban" };
 
-/** Files requests for what guilds want proposed: one for each person and record, for all guilds together. */
-export function createProposals({ database, clock, ledger, workflows }: ProposalsDeps) {
-  async function file(call: Call, rows: readonly ListAction[]): Promise<void> {
-    const [first] = rows;
-    if (first === undefined) return;
-    const { userId, action, seconds, recordReference } = first;
+/** Requests to be filed for what guilds want proposed, as tasks: one for each person and record, for all guilds together. */
+export function createProposals({ database, ledger, workflows }: ProposalsDeps): TaskKind {
+  async function file(call: Call, rows: readonly [ListAction, ...ListAction[]]): Promise<Attempted> {
+    const [{ id, userId, action, seconds, recordReference }] = rows;
     const body = {
       user_id: userId,
       action: "note",
@@ -33,7 +30,7 @@ export function createProposals({ database, clock, ledger, workflows }: Proposal
       on_duplicate: "join",
     };
     // Filed once, also when the process ends before that is noted.
-    const idempotency = { scope: `list-proposal:${first.id}`, fingerprint: first.id, status: 201 };
+    const idempotency = { scope: `list-proposal:${id}`, fingerprint: id, status: 201 };
     const filed = await workflows.create({ ...call, idempotency }, "punishment", body).then(
       ({ reference }) => ({ reference }),
       (error: unknown) => {
@@ -41,28 +38,52 @@ export function createProposals({ database, clock, ledger, workflows }: Proposal
         return { error };
       },
     );
+    const isLater = "error" in filed && filed.error.code === "rate_limited";
     await database.write(call, async (tx) => {
       await lockPerson(tx, userId);
-      for (const row of await tx.db.listAction.findMany({ where: { id: { in: rows.map(({ id }) => id) }, state: "pending" } })) {
+      for (const row of await tx.db.listAction.findMany({ where: { id: { in: rows.map((one) => one.id) }, state: "pending" } })) {
         if ("reference" in filed) await ledger.change(tx, row, { state: "done", dueAt: null, requestReference: filed.reference });
-        else if (filed.error.code === "rate_limited")
+        else if (isLater)
           await ledger.change(tx, row, {
             attempts: row.attempts + 1,
             dueAt: addSeconds(tx.now, retrySeconds),
             lastError: filed.error.message,
           });
-        else await ledger.change(tx, row, { state: "failed", dueAt: null, lastError: filed.error.message });
+        else await ledger.change(tx, row, { state: "failed", dueAt: null, lastError: filed.error.message }, { why: filed.error.message });
       }
     });
+    return isLater ? "later" : "ended";
   }
 
   return {
-    /** File everything that is to be filed now. */
-    async fileDue(call: Call): Promise<void> {
-      const where = { state: "pending", stance: "propose", dueAt: { lte: clock.now() } };
-      const rows = await database.read.listAction.findMany({ where, orderBy: { id: "asc" }, take: atOnce });
-      const together = groupBy(rows, ({ userId, recordId, action }) => `${userId}:${recordId}:${action ?? ""}`);
-      for (const some of together.values()) await file(call, some);
+    name: "list proposals",
+    places: 1,
+
+    async due(now, most, after) {
+      const where = { state: "pending", stance: "propose", dueAt: { lte: now }, ...(after !== undefined && { id: { gt: after.id } }) };
+      const rows = await database.read.listAction.findMany({
+        where,
+        orderBy: { id: "asc" },
+        take: most,
+        select: { id: true, userId: true, dueAt: true },
+      });
+      return rows.map(({ id, userId, dueAt }) => ({ id, key: userId, dueAt: dueAt ?? now }));
+    },
+
+    async nextDue(now) {
+      const where = { state: "pending", stance: "propose", dueAt: { gt: now } };
+      return (await database.read.listAction.findFirst({ where, orderBy: { dueAt: "asc" }, select: { dueAt: true } }))?.dueAt ?? null;
+    },
+
+    /** The first of those that belong together files for all of them. */
+    async attempt(call, id) {
+      const row = await database.read.listAction.findUnique({ where: { id } });
+      if (row === null || row.dueAt === null || row.state !== "pending") return "passed";
+      const { userId, recordId, action } = row;
+      const where = { state: "pending", stance: "propose", userId, recordId, action };
+      const rows = await database.read.listAction.findMany({ where, orderBy: { id: "asc" } });
+      const [first, ...others] = rows;
+      return first === undefined ? "passed" : await file(call, [first, ...others]);
     },
   };
 }

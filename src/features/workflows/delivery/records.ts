@@ -2,7 +2,7 @@ import type { Deps } from "../../deps.ts";
 import { tellOf } from "../requests/told.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { Prisma, WorkflowEffect } from "../../../generated/sqlite/client.ts";
-import { amendsKeyOf, DiscordEffectInput } from "../effects/discord-effect.ts";
+import { amendsKeyOf } from "../effects/discord-effect.ts";
 import { takenBackOf } from "../effects/shared-actions.ts";
 import type { ActionsService } from "../../cases/actions/actions.service.ts";
 import type { Effects } from "../effects/effects.ts";
@@ -32,18 +32,6 @@ export async function openEffect(tx: Tx, { requestId, place }: Place): Promise<O
   const request = await wholeRequest(tx, await tx.db.workflowRequest.findUnique({ where: { id: requestId } }));
   const row = request?.effects.find((effect) => effect.place === place);
   return request === null || row === undefined ? undefined : { request, row };
-}
-
-/**
- * Whether it is an effect's turn. What the bot does for a request is done in order, one at a time; what is done here comes at its date,
- * whether or not Discord takes a message.
- */
-export function isItsTurn({ request, row }: Opened, now: Date): boolean {
-  const isDue = (effect: WorkflowEffect): boolean => effect.dueAt !== null && effect.dueAt <= now;
-  const isForBot = ({ input }: WorkflowEffect): boolean => DiscordEffectInput.safeParse(input).success;
-  const isOther = (effect: WorkflowEffect): boolean => effect.place !== row.place && isForBot(effect) === isForBot(row);
-  const others = request.effects.filter((effect) => effect.status === "pending" && isOther(effect));
-  return isDue(row) && !others.some((other) => (isDue(other) ? other.place < row.place : other.attempts > 0));
 }
 
 /** Writes how effects stand, and tells of it; the request's own revision stays: nobody decides about a delivery. */

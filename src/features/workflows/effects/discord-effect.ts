@@ -4,7 +4,12 @@ import { z } from "zod";
 import type { Done, Json, Reversal } from "./types.ts";
 
 /** What an effect leaves for the bot: an action, and the words that make up for a message when its ground is taken back. */
-export const DiscordEffectInput = z.object({ discord: DiscordAction, amends: z.string().optional() });
+export const DiscordEffectInput = z.object({
+  discord: DiscordAction,
+  amends: z.string().optional(),
+  /** Of a message: the act in Discord that follows it (`guildId:userId`). There is one brief attempt, and the act does not depend on it. */
+  before: z.string().optional(),
+});
 export type DiscordEffectInput = z.output<typeof DiscordEffectInput>;
 
 /** What is known of a delivered action. */
@@ -41,11 +46,13 @@ interface DiscordEffect {
   id: string;
   detail: string;
   amends?: string;
+  before?: string | undefined;
 }
 
 /** Leave something for the bot to do in Discord after the commit. */
-export function discordEffect(action: DiscordActionDraft, { key, id, detail, amends }: DiscordEffect): Done {
-  const input = { discord: { ...action, id }, ...(amends !== undefined && { amends }) } as unknown as Json;
+export function discordEffect(action: DiscordActionDraft, { key, id, detail, amends, before }: DiscordEffect): Done {
+  const more = { ...(amends !== undefined && { amends }), ...(before !== undefined && { before }) };
+  const input = { discord: { ...action, id }, ...more } as unknown as Json;
   return { ...(key !== undefined && { key }), status: "pending", detail, input };
 }
 

@@ -4,28 +4,34 @@ import { z } from "zod";
 import type { Database, Tx } from "../../../database/database.ts";
 import { jsonObject } from "../../../kernel/parsing.ts";
 import type { Call } from "../../../kernel/call.ts";
-import { addSeconds } from "../../../kernel/clock.ts";
 import { ProblemError, problems } from "../../../kernel/errors.ts";
 import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
-import { maxAttempts, pauseAfter } from "./pace.ts";
-import { isItsTurn, openEffect, type EffectChanges, type EffectRecords, type Opened, type Place } from "./records.ts";
-import type { Tried } from "./discord.ts";
+import { nextAttempt, type Attempted, type TaskKind } from "../../../kit/task.ts";
+import { createDueEffects, placeOf } from "./due.ts";
+import { openEffect, type EffectChanges, type EffectRecords, type Opened, type Place } from "./records.ts";
+import { DiscordEffectInput } from "../effects/discord-effect.ts";
 import type { Done } from "../effects/types.ts";
 import type { Effects } from "../effects/effects.ts";
 
-export interface InternalDeliveryDeps {
+export interface DatedEffectsDeps {
   database: Database;
   records: EffectRecords;
   effects: Pick<Effects, "dueOf">;
   logger: Logger;
 }
 
-/** Carries out what approvals left for a date. */
-export function createInternalDelivery({ database, records, effects, logger }: InternalDeliveryDeps) {
-  /** Done and written together, under the request's lock: once, or not at all. */
-  async function run(tx: Tx, at: Place): Promise<Tried> {
+/** What approvals left for a date, as tasks: done and written together, under the request's lock, once or not at all. */
+export function createDatedEffects({ database, records, effects, logger }: DatedEffectsDeps): TaskKind {
+  /** The effect, as long as it is due. */
+  async function openDue(tx: Tx, at: Place): Promise<Opened | undefined> {
     const opened = await openEffect(tx, at);
-    if (opened?.row.status !== "pending" || !isItsTurn(opened, tx.now)) return "passed";
+    const { status, dueAt = null } = opened?.row ?? {};
+    return status !== "pending" || dueAt === null || dueAt > tx.now ? undefined : opened;
+  }
+
+  async function run(tx: Tx, at: Place): Promise<Attempted> {
+    const opened = await openDue(tx, at);
+    if (opened === undefined) return "passed";
     const { request, row } = opened;
     const type = request.type as WorkflowKind;
     const run = effects.dueOf({ type, payload: jsonObject(request.payload) }, row.key);
@@ -35,23 +41,23 @@ export function createInternalDelivery({ database, records, effects, logger }: I
     return "ended";
   }
 
-  async function fail(tx: Tx, at: Place, error: unknown): Promise<Tried> {
-    const opened = await openEffect(tx, at);
-    if (opened?.row.status !== "pending" || !isItsTurn(opened, tx.now)) return "passed";
+  async function fail(tx: Tx, at: Place, error: unknown): Promise<Attempted> {
+    const opened = await openDue(tx, at);
+    if (opened === undefined) return "passed";
     const attempts = opened.row.attempts + 1;
-    const lastError = wordsOf(error);
-    const isOver = isFinal(error) || attempts >= maxAttempts;
-    const dueAt = addSeconds(tx.now, pauseAfter(attempts) / 1000);
-    await records.write(tx, opened, { attempts, lastError, ...(isOver ? { status: "failed", dueAt: null } : { dueAt }) });
-    return isOver ? "ended" : "retry";
+    const dueAt = isFinal(error) ? null : nextAttempt(tx.now, attempts);
+    await records.write(tx, opened, { attempts, lastError: wordsOf(error), dueAt, ...(dueAt === null && { status: "failed" }) });
+    return dueAt === null ? "ended" : "later";
   }
 
   return {
-    /**
-     * Do an effect that is due. A refusal leaves nothing of it, and is noted.
-     * @throws ProblemError when the storage takes nothing at the moment: then it was no try
-     */
-    async deliver(call: Call, at: Place): Promise<Tried> {
+    name: "dated effects",
+    places: 2,
+    ...createDueEffects(database, (input, { requestId }) => (DiscordEffectInput.safeParse(input).success ? undefined : requestId)),
+
+    /** A refusal leaves nothing of it, and is noted. Where the storage takes nothing at the moment, it was no attempt. */
+    async attempt(call: Call, id: string): Promise<Attempted> {
+      const at = placeOf(id);
       try {
         return await database.write(call, (tx) => run(tx, at));
       } catch (error) {
@@ -71,7 +77,7 @@ function changesAfter(now: Date, { row }: Opened, { status, detail, target, inpu
     // What is put off to another date begins anew.
     attempts: isLeft ? 0 : row.attempts + 1,
     lastError: null,
-    dueAt: isLeft ? (dueAt ?? addSeconds(now, pauseAfter(1) / 1000)) : null,
+    dueAt: isLeft ? (dueAt ?? nextAttempt(now, 1)) : null,
     ...(input !== undefined && { input }),
     ...(undo !== undefined && { undo }),
     ...(target && { targetKind: target.kind, targetId: target.id, targetReference: target.reference ?? null }),

@@ -1,0 +1,144 @@
+import type { Database } from "../database/database.ts";
+import type { Discord } from "../discord/client.ts";
+import type { Call } from "../kernel/call.ts";
+import type { PermissionKey } from "../kernel/permissions.ts";
+import type { DiscordAction, Performed } from "../kernel/discord-port.ts";
+import type { Clock } from "../kernel/clock.ts";
+import type { Logger } from "pino";
+import type { Tx } from "../database/database.ts";
+import { createTasks, type Attempted, type Tasks } from "../kit/task.ts";
+import { outcomeOf, type Outcome } from "./outcome.ts";
+import { createReturns, type ReturnsDeps } from "./returns.ts";
+import type { ActionSource, Claimed, Ended } from "./source.ts";
+
+/** How the service reaches Discord. */
+export type DiscordPort = Pick<Discord, "actions" | "status">;
+
+export interface DiscordActionsDeps {
+  database: Database;
+  discord: DiscordPort;
+  events: {
+    emit(
+      tx: Tx,
+      event: { type: "discord_action.failed"; data: Readonly<Record<string, string | number | null>>; permission?: PermissionKey },
+    ): void;
+  };
+  guildState: { presences: ReturnsDeps["presences"] };
+  clock: Clock;
+  logger: Logger;
+}
+
+export type DiscordActions = ReturnType<typeof createDiscordActions>;
+
+/** How many people the bot acts on at the same time. Discord's own limits are waited for by the calls. */
+const places = 6;
+const spent: Outcome = { state: "failed", detail: "Nobody knows how the last attempt ended.", code: null, mayBeDone: true };
+/** How long a message may keep the action behind it waiting, in milliseconds. */
+const briefMs = 3000;
+
+/**
+ * Everything the bot does to people in Discord: bans, kicks, timeouts, roles, nicknames and messages. An action is taken on in one transaction
+ * and its outcome is written in another, so that none is lost, and Discord's state is read before it is changed, so that none is done twice.
+ */
+export function createDiscordActions({ database, discord, events, guildState, clock, logger }: DiscordActionsDeps) {
+  /** How often actions ended, by kind and outcome, since the start. */
+  const counts = new Map<string, { kind: DiscordAction["kind"]; outcome: Outcome["state"]; count: number }>();
+
+  function count(kind: DiscordAction["kind"], outcome: Outcome["state"]): void {
+    const key = `${kind}:${outcome}`;
+    const known = counts.get(key) ?? { kind, outcome, count: 0 };
+    counts.set(key, { ...known, count: known.count + 1 });
+  }
+
+  /** A failure is told once, to everybody who follows events: alerts, web-hooks and clients. */
+  function tellFailure(tx: Tx, { action }: Claimed, outcome: Outcome, { cause, permission }: Ended): void {
+    if (outcome.state !== "failed") return;
+    events.emit(tx, {
+      type: "discord_action.failed",
+      data: {
+        ...("guildId" in action && { guild_id: action.guildId }),
+        ...("userId" in action && { user_id: action.userId }),
+        action: action.kind,
+        cause: cause.feature,
+        id: cause.id,
+        place: cause.place,
+        reference: cause.reference,
+        discord_code: outcome.code,
+        error: outcome.detail,
+      },
+      ...(permission !== undefined && { permission: permission as PermissionKey }),
+    });
+  }
+
+  return {
+    /** The tasks of a source, ready to be started by its feature. */
+    tasksOf<Claim extends Claimed>(source: ActionSource<Claim>): Tasks {
+      const returns = createReturns(source, { database, presences: guildState.presences, logger }, () => tasks.wake());
+
+      async function write(call: Call, claimed: Claim, performed: Performed | undefined, since: number): Promise<Attempted> {
+        return await database.write(call, async (tx) => {
+          const outcome = performed === undefined ? spent : outcomeOf(tx.now, claimed, performed);
+          const ended = await source.end(tx, claimed, outcome);
+          if (ended.isWritten) tellFailure(tx, claimed, outcome, ended);
+          const { action } = claimed;
+          tx.afterCommit(() => {
+            count(action.kind, outcome.state);
+            if (outcome.state === "away" && "guildId" in action) returns.wait(action, since);
+          });
+          return outcome.state === "later" ? "later" : "ended";
+        });
+      }
+
+      const tasks = createTasks(
+        {
+          name: source.name,
+          places,
+          isReady: () => discord.status().state === "ready",
+          due: source.due,
+          nextDue: source.nextDue,
+          async attempt(call, id) {
+            const claimed = await database.write(call, (tx) => source.claim(tx, id));
+            if (claimed === undefined) return "passed";
+            if (claimed === "handled") return "ended";
+            const { action, mayBeDone, isBrief = false, isSpent = false } = claimed;
+            const since = clock.now().getTime();
+            if (isSpent) return await write(call, claimed, undefined, since);
+            let performed: Performed;
+            try {
+              performed = await discord.actions.perform(action, { mayBeDone, ...(isBrief && { deadlineMs: briefMs }) });
+            } catch (error) {
+              // Nobody knows what became of it: the next attempt, after the lease, looks at Discord first.
+              logger.error({ err: error, task: source.name, action: action.kind }, "an action in Discord failed unexpectedly");
+              return "later";
+            }
+            return await write(call, claimed, performed, since);
+          },
+        },
+        { clock, logger },
+      );
+
+      return {
+        ...tasks,
+        start() {
+          returns.start().catch((error: unknown) => {
+            logger.error(
+              { err: error, task: source.name },
+              "what waits for people to return could not be read; it is read at the next start",
+            );
+          });
+          tasks.start();
+        },
+      };
+    },
+
+    /** Do something at once for somebody who waits for the answer and is told how it ended. */
+    async perform(action: DiscordAction): Promise<Performed> {
+      const performed = await discord.actions.perform(action);
+      count(action.kind, outcomeOf(clock.now(), { action, attempts: 1, isBrief: true }, performed).state);
+      return performed;
+    },
+
+    /** How often actions came to each outcome since the start of the process. */
+    counts: () => [...counts.values()],
+  };
+}

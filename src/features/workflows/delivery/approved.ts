@@ -1,0 +1,117 @@
+import type { Deps } from "../../deps.ts";
+import type { Tx } from "../../../database/database.ts";
+import type { ActionSource, CauseName, Claimed, Ended } from "../../../discord-actions/source.ts";
+import type { Member } from "../../../discord-actions/returns.ts";
+import type { Outcome } from "../../../discord-actions/outcome.ts";
+import { Prisma } from "../../../generated/sqlite/client.ts";
+import { leaseFrom, maxAttempts } from "../../../kit/task.ts";
+import { eventPermission } from "../requests/workflows.policy.ts";
+import { createDueEffects, placeOf } from "./due.ts";
+import { isBeforeOthers, keyOf, memberKey } from "./turn.ts";
+import { openEffect, type EffectChanges, type EffectRecords, type Opened, type Place } from "./records.ts";
+import { DiscordEffectInput, mayBeDone } from "../effects/discord-effect.ts";
+
+export interface ApprovedActionsDeps extends Deps<"database"> {
+  records: EffectRecords;
+}
+
+/** An effect that is being carried out. */
+type Claim = Claimed & Place;
+
+/** What waits until a person is back in the server. */
+const waiting = { status: "pending", dueAt: null, input: { not: Prisma.DbNull } };
+
+/** What approvals leave for the bot, as actions for {@link createDiscordActions}. */
+export function createApprovedActions({ database, records }: ApprovedActionsDeps): ActionSource<Claim> {
+  /** What was called off in the middle of an attempt whose end nobody wrote: what may be done is taken back. */
+  async function retract(tx: Tx, opened: Opened): Promise<"handled" | undefined> {
+    if (opened.row.dueAt === null || opened.row.dueAt > tx.now) return undefined;
+    await records.takeBack(tx, opened, {});
+    return "handled";
+  }
+
+  async function claim(tx: Tx, id: string): Promise<Claim | "handled" | undefined> {
+    const at = placeOf(id);
+    const opened = await openEffect(tx, at);
+    if (opened?.row.status === "skipped") return await retract(tx, opened);
+    if (opened?.row.status !== "pending" || opened.row.dueAt === null || opened.row.dueAt > tx.now) return undefined;
+    const { row } = opened;
+    const { discord: action, before } = DiscordEffectInput.parse(row.input);
+    const isBrief = before !== undefined;
+    if (row.attempts >= (isBrief ? 1 : maxAttempts)) return { ...at, action, attempts: row.attempts, mayBeDone: true, isSpent: true };
+    if (!(await isBeforeOthers(tx, opened))) return undefined;
+    const attempts = row.attempts + 1;
+    const data = { attempts, dueAt: leaseFrom(tx.now), undo: { mayBeDone: true }, updatedAt: tx.now };
+    const { count } = await tx.db.workflowEffect.updateMany({ where: { ...at, status: "pending", attempts: row.attempts }, data });
+    return count === 0 ? undefined : { ...at, action, attempts, mayBeDone: mayBeDone(row), isBrief };
+  }
+
+  /** It was called off while the bot was at it. */
+  async function endCalledOff(tx: Tx, opened: Opened, outcome: Outcome): Promise<void> {
+    const isDone = outcome.state === "done" && outcome.changed;
+    const isPossible = (outcome.state === "later" || outcome.state === "failed") && outcome.mayBeDone;
+    if (isDone || isPossible) return await records.takeBack(tx, opened, untilIn(outcome));
+    await records.write(tx, opened, { dueAt: null, undo: Prisma.DbNull });
+  }
+
+  return {
+    name: "approved actions",
+    ...createDueEffects(database, (input) => keyOf(input)),
+    claim,
+
+    async waitingFor() {
+      const rows = await database.read.workflowEffect.findMany({ where: waiting, select: { input: true } });
+      return rows.flatMap(({ input }) => memberOf(input) ?? []);
+    },
+
+    async requeue({ db, now }, member) {
+      const ofPerson = { request: { subjects: { some: { kind: "user", subjectId: member.userId } } } };
+      const rows = await db.workflowEffect.findMany({ where: { ...waiting, ...ofPerson } });
+      for (const { requestId, place, input } of rows) {
+        const its = memberOf(input);
+        if (its === undefined || memberKey(its) !== memberKey(member)) continue;
+        await db.workflowEffect.updateMany({ where: { ...waiting, requestId, place }, data: { dueAt: now } });
+      }
+    },
+
+    async end(tx, claimed, outcome): Promise<Ended> {
+      const opened = await openEffect(tx, claimed);
+      const cause = causeOf(claimed, opened);
+      // After a lease ran out, whoever took the effect on next says how it ended.
+      if (opened?.row.attempts !== claimed.attempts) return { cause, isWritten: false };
+      if (opened.row.status === "skipped" && opened.row.dueAt !== null) {
+        await endCalledOff(tx, opened, outcome);
+        return { cause, isWritten: false };
+      }
+      if (opened.row.status !== "pending") return { cause, isWritten: false };
+      await records.write(tx, opened, changesAfter(opened.row.detail, claimed, outcome));
+      return { cause, isWritten: true, permission: eventPermission(opened.request) };
+    },
+  };
+}
+
+/** Whom an effect acts on in which server. */
+function memberOf(input: unknown): Member | undefined {
+  const action = DiscordEffectInput.safeParse(input).data?.discord;
+  return action !== undefined && "guildId" in action ? action : undefined;
+}
+
+function causeOf({ requestId, place }: Place, opened: Opened | undefined): CauseName {
+  return { feature: "request", id: requestId, place, reference: opened?.request.reference ?? "" };
+}
+
+function changesAfter(detail: string, { mayBeDone: mayHaveBeen }: Claim, outcome: Outcome): EffectChanges {
+  if (outcome.state === "done") {
+    const undo = { changed: outcome.changed, ...untilIn(outcome) };
+    return { status: "done", detail: `${detail} ${outcome.detail}`, undo, dueAt: null, lastError: null };
+  }
+  const lastError = outcome.detail;
+  if (outcome.state === "away") return { lastError, dueAt: null, attempts: 0, undo: { mayBeDone: false } };
+  const undo = { mayBeDone: outcome.mayBeDone || (outcome.state === "failed" && mayHaveBeen) };
+  if (outcome.state === "failed") return { status: "failed", lastError, dueAt: null, undo };
+  return { lastError, dueAt: outcome.dueAt, undo };
+}
+
+function untilIn(outcome: Outcome): { until?: string } {
+  return outcome.state === "done" && outcome.until !== undefined ? { until: outcome.until.toISOString() } : {};
+}
