@@ -51,6 +51,8 @@ export interface RequestPlaces {
   kindOf(key: string, call: Call): Promise<string | undefined>;
   /** Where its card stands, or will: a link or a mention of the channel; undefined where there is none. */
   cardOf(requestId: string): Promise<string | undefined>;
+  /** Resolves when something about a request was committed, or after so many milliseconds. */
+  changed(requestId: string, ms: number): Promise<void>;
 }
 
 /** The limits that count in Discord as well: of what costs much, or asks other people for something. */

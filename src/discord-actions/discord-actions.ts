@@ -1,11 +1,10 @@
-import type { Database } from "../database/database.ts";
+import type { Database, Tx } from "../database/database.ts";
 import type { Discord } from "../discord/client.ts";
 import type { Call } from "../kernel/call.ts";
 import type { PermissionKey } from "../kernel/permissions.ts";
 import type { DiscordAction, Performed } from "../kernel/discord-port.ts";
 import type { Clock } from "../kernel/clock.ts";
 import type { Logger } from "pino";
-import type { Tx } from "../database/database.ts";
 import { createTasks, type Attempted, type Tasks } from "../kit/task.ts";
 import { outcomeOf, type Outcome } from "./outcome.ts";
 import { createReturns, type ReturnsDeps } from "./returns.ts";

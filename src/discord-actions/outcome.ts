@@ -15,7 +15,7 @@ export type Outcome =
   | { state: "done"; detail: string; changed: boolean; until?: Date }
   /** Trying again changes nothing, or it was the last attempt. */
   | { state: "failed"; detail: string; code: number | null; mayBeDone: boolean }
-  | { state: "later"; detail: string; dueAt: Date; mayBeDone: boolean }
+  | { state: "later"; detail: string; code: number | null; dueAt: Date; mayBeDone: boolean }
   /** The person is not in the server: it is done when they return. */
   | { state: "away"; detail: string };
 
@@ -37,5 +37,5 @@ export function outcomeOf(now: Date, { action, attempts, isBrief = false }: Atte
   const pace = { ...(isMessage && mayBeDone && resent), leastMs };
   const dueAt = isBrief ? null : nextAttempt(now, attempts, pace);
   if (dueAt === null) return { state: "failed", detail, code, mayBeDone };
-  return { state: "later", detail, dueAt, mayBeDone };
+  return { state: "later", detail, code, dueAt, mayBeDone };
 }

@@ -44,6 +44,11 @@ export interface Reply {
   /** Whether only the person who used the command sees it; default true. */
   ephemeral?: boolean;
   files?: readonly ReplyFile[];
+  /**
+   * What takes the place of a private reply once more is known; undefined: nothing does. Discord takes edits for 15 minutes after the command,
+   * so it has to end within that by itself.
+   */
+  next?: () => Promise<Reply | undefined>;
 }
 
 /** Parses the options, calls one service method and makes the reply. Runs after the command was acknowledged, so there is no hurry. */

@@ -29,7 +29,7 @@ describe.skipIf(lacksChromium)("moderation in one step in the control room", () 
     await page.getByLabel("user (required)").fill(raider.username);
     await page.getByLabel("reason (required)").fill("Raided #general with three accounts.");
     await page.getByRole("button", { name: "Run", exact: true }).click();
-    await answers.getByText("You banned").first().waitFor();
+    await answers.getByText("Banned").first().waitFor();
     expect(interactions().length - before).toBe(1);
     await sandbox.waitFor(() => guild.bans().some(({ user }) => user.id === raider.id));
     expect(sandbox.directMessages(raider).map(({ content }) => content)).toEqual([expect.stringContaining("**Harbour** banned you")]);

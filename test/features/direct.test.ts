@@ -51,7 +51,7 @@ describe("moderation in one step", () => {
     const raider = world.member();
     const said = await world.slash(admin, "ban", { user: raider, reason, duration: "2 weeks" });
     const reference = /PUN-REQ-\d+/.exec(said.replaceAll("\\", ""))?.[0] ?? said;
-    expect(said).toContain(`You banned <@${raider.id}> for 14 days.`);
+    expect(said).toContain(`✓ Banned <@${raider.id}> for 14 days`);
     await waitsFor(() => isBanned(raider));
     // The message is sent first: nobody can be written to once the bot has removed them.
     await deliver();
@@ -190,7 +190,7 @@ describe("moderation in one step", () => {
     await deliver();
     world.guild.ban(theirs);
     for (const user of [ours, theirs]) {
-      expect(await world.slash(admin, "unban", { user, reason: "The appeal was heard." })).toContain(`You lifted the ban of <@${user.id}>`);
+      expect(await world.slash(admin, "unban", { user, reason: "The appeal was heard." })).toContain(`✓ Unbanned <@${user.id}>`);
       await waitsFor(() => !isBanned(user));
     }
     const { effects, status } = await read(body.reference);

@@ -61,7 +61,9 @@ export const commonSentences: Sentences = {
   "The bot is not in the server, or may not see the channel.": "Der Bot ist nicht auf dem Server oder darf den Kanal nicht sehen.",
   "The bot may not do this: it lacks the permission, or the role or the person stands above it.":
     "Das darf der Bot nicht: Ihm fehlt das Recht, oder die Rolle oder die Person steht über ihm.",
-  "The server cannot ban more people who are not in it.": "Der Server kann keine weiteren Leute bannen, die nicht auf ihm sind.",
+  "Discord limits messages right now.": "Discord begrenzt gerade Nachrichten.",
+  "The person is not in the server. It is done when they return.":
+    "Die Person ist nicht auf dem Server. Es geschieht, sobald sie zurückkommt.",
   "The server asks for two-factor authentication of the bot's owner.":
     "Der Server verlangt, dass der Eigentümer des Bots die Zwei-Faktor-Anmeldung nutzt.",
   "There is nothing in the message that could be shown.": "Die Nachricht enthält nichts, was sich zeigen ließe.",

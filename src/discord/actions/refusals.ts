@@ -7,6 +7,9 @@ const noSuchPerson = "Discord knows no such person.";
 const takesNone = "The person takes no messages from the bot.";
 const blocked = "The server's own rules blocked the message.";
 
+const messagesLimited = "Discord limits messages right now.";
+const limited = "Discord takes no more of these at the moment.";
+
 /** Refusals that repeating cannot change, in plain words. */
 const permanent: Readonly<Record<number, string>> = {
   [Codes.UnknownChannel]: "The channel does not exist, or not any more.",
@@ -59,7 +62,12 @@ export function endOf(error: ProblemError, isSent: boolean): Extract<Performed, 
   const isLimited = rateLimitWait(error.cause) !== undefined;
   return {
     outcome: "retry",
-    detail: isLimited || code !== undefined ? "Discord takes no more of these at the moment." : "Discord could not be reached.",
+    detail:
+      code === Codes.OpeningDirectMessagesTooFast
+        ? messagesLimited
+        : isLimited || code !== undefined
+          ? limited
+          : "Discord could not be reached.",
     ...(code !== undefined && { code }),
     ...(error.retryAfter !== undefined && { retryAfterMs: error.retryAfter * 1000 }),
     mayBeDone: isSent && !isLimited && code === undefined,

@@ -53,8 +53,24 @@ export function createAnswers({ translator, logger }: AnswersOptions) {
     }
   };
 
+  /** Replaces a reply as more becomes known. Nobody waits for it, and a failure leaves the last reply. */
+  const follow = async (interaction: Repliable, first: Reply): Promise<void> => {
+    try {
+      for (let reply: Reply | undefined = first; reply?.next !== undefined;) {
+        reply = await reply.next();
+        if (reply !== undefined) await interaction.editReply(messageOf(reply, translator(interaction.locale)));
+      }
+    } catch (error) {
+      logger.warn({ err: safeError(error), request_id: interaction.id }, "an answer could not be brought up to date");
+    }
+  };
+
   const send = async (interaction: Repliable, { reply }: Outcome): Promise<void> => {
-    if (reply.ephemeral !== false) return deliver(interaction, reply, "edit");
+    if (reply.ephemeral !== false) {
+      await deliver(interaction, reply, "edit");
+      if (reply.next !== undefined) void follow(interaction, reply);
+      return;
+    }
     // A deferred answer stays private; a public reply needs a message of its own.
     await deliver(interaction, { content: translator(interaction.locale)("door below") }, "edit");
     await deliver(interaction, reply, "follow");

@@ -1,7 +1,15 @@
 import { isIP } from "node:net";
 import { RESTJSONErrorCodes } from "discord-api-types/v10";
 import { Readable } from "node:stream";
-import type { AttachmentSource, DiscordAction, DiscordActions, Performed, PerformOptions, DiscordCalls, SentBans } from "../../kernel/discord-port.ts";
+import type {
+  AttachmentSource,
+  DiscordAction,
+  DiscordActions,
+  Performed,
+  PerformOptions,
+  DiscordCalls,
+  SentBans,
+} from "../../kernel/discord-port.ts";
 import type { ServedGuilds } from "../guild-state.ts";
 import { userAgent } from "./rest.ts";
 import type { Logger } from "pino";

@@ -38,6 +38,7 @@ import type { Call } from "../../kernel/call.ts";
 import type { NativeRecords } from "../native-actions/records.ts";
 import type { LinkReach } from "../links/reach.ts";
 import type { Site } from "../../pages/site.ts";
+import { createRequestWatch } from "./requests/watching.ts";
 import type { SignInService } from "../privacy/sign-in/sign-in.service.ts";
 import { mayKnow, viewerOf } from "./requests/workflows.policy.ts";
 
@@ -83,7 +84,7 @@ export const workflows = feature({
     const drafts = createDraftsService({ ...deps, records: draftRecords, workflows });
     eventStreams.registerHiddenIds(workflows.comments.hiddenIds);
     for (const reader of [deps.audit, eventStreams]) reader.registerHiddenIds(drafts.hiddenIds);
-    return { workflows, drafts };
+    return { workflows, drafts, notices };
   },
   routes: ({ workflows, drafts }) => [
     ...workflowsRoutes(workflows),
@@ -145,13 +146,15 @@ function createLooks({ preferredLocale }: Pick<GuildState, "preferredLocale">): 
   };
 }
 
-type CardsNeeds = Omit<CardsDeps, "pauses" | "looks"> & Core & { workflows: WorkflowsService };
+type CardsNeeds = Omit<CardsDeps, "pauses" | "looks"> &
+  Core & { workflows: WorkflowsService; events: Pick<EventsService, "onEmit" | "onOthers"> };
 
 /** Requests as cards in Discord, and where a request is found there. */
 export const cards = feature({
   create({ pauses, workflows, ...deps }: CardsNeeds) {
     const cards = createCards({ ...deps, workflows, looks: createLooks(deps.guildState), pauses: pauses.cards });
-    return { cards, requestPlaces: { kindOf: workflows.kindOfKey, cardOf: cards.linkOf } };
+    const { changed } = createRequestWatch(deps.events);
+    return { cards, requestPlaces: { kindOf: workflows.kindOfKey, cardOf: cards.linkOf, changed } };
   },
   controls: ({ cards, clock }, verbs, kept) => createReviewControls({ verbs, kept, clock, refresh: cards.refresh }),
   metrics: ({ cards }) => ({ provost_cards_lag_seconds: async () => (await cards.state()).dueSeconds }),

@@ -6,6 +6,7 @@ import { idText } from "../../../commands/records.ts";
 import { isBlank } from "../../../discord/cut-text.ts";
 import { escapeText } from "../../../discord/replies.ts";
 import type { ShownRequest, ShownQueue } from "../cards/shown.ts";
+import { effectLines } from "./replies.ts";
 import type { CheckView, WorkflowView } from "../requests/workflows.schema.ts";
 import { parseDuration } from "../../../kernel/fields.ts";
 import { cut, labelOf, mentionOf, momentOf, valueOf } from "../../../commands/show.ts";
@@ -196,7 +197,7 @@ function endFields({ decision, effects, evidence }: WorkflowView, t: Translate):
     ["pieces", evidence.length === 0 ? undefined : t("card pieces-count", { count: evidence.length })],
     ["decision", [by, why].filter((part) => part !== "").join(" · ")],
     ["policy-refs", decision?.policy_refs.map(escapeText).join(", ")],
-    ["effects", effects.map(({ status, detail }) => `• ${sentenceText(detail, t)} (${t(`card effect-${status}`)})`).join("\n")],
+    ["effects", effectLines(effects, t).join("\n")],
   ];
 }
 

@@ -15,6 +15,7 @@ import { buttonOf, pickedIn, rowOf } from "../../../commands/press.ts";
 import { withOffer } from "../../../discord/refusal.ts";
 import { cardFor } from "./card-for.ts";
 import { approvalQuestion, reviewEntries } from "./review.ts";
+import { reportOutcome } from "./outcomes.ts";
 import { changesSince, decisionText, locateRequest, readRequest, stepLine } from "./replies.ts";
 import { isMove, moveInput, type ReviewMove } from "./moves.ts";
 import { cut } from "../../../commands/show.ts";
@@ -155,9 +156,10 @@ export function createReviewControls({ verbs, kept, clock, refresh }: ReviewCont
     const values = { ...given.values, ...params };
     try {
       const answer = (await verbs.run("decideWorkflow", call, moveInput(verb, { ...given, values }, revision))) as DecisionAnswer;
-      const content = decisionText(answer, t, verb);
       const view = isOwn && pressed.verb !== yes ? await readRequest(verbs, call, params) : undefined;
-      return { ...(view === undefined ? { components: [] } : await cardFor(view, pressed, verbs)), content };
+      const shown = view === undefined ? { components: [] } : await cardFor(view, pressed, verbs);
+      const word = (effects: DecisionAnswer["effects"]): Reply => ({ ...shown, content: decisionText({ ...answer, effects }, t, verb) });
+      return await reportOutcome({ ...answer, type: params.type }, word, call, verbs);
     } catch (error) {
       if (error instanceof ProblemError && error.code === "precondition_failed") return await stale(pressed);
       throw error;

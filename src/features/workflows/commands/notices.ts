@@ -4,6 +4,7 @@ import { languages, translator, type Translate } from "../../../commands/texts.t
 import { cutText } from "../../../discord/cut-text.ts";
 import type { GuildState } from "../../../discord/guild-state.ts";
 import { escapeText } from "../../../discord/replies.ts";
+import { sentenceText } from "../../../discord/sentence.ts";
 import type { NoticeTexts, PunishmentNotice } from "../effects/notice-texts.ts";
 
 export interface NoticeTextsDeps {
@@ -99,6 +100,7 @@ export function createNoticeTexts({ guildState, operator = nobodyNamed, appealPa
       return {
         content: lines([decided, ...lasting].join(" "), rest),
         amends: lines(t("notice undone", { from, what: enumLabel(action, t) }), referenceText(t, reference)),
+        ...(isMeasure && { correction: lines(t("notice not-done", { from, what: enumLabel(action, t) }), referenceText(t, reference)) }),
       };
     },
 
@@ -150,6 +152,16 @@ export function createNoticeTexts({ guildState, operator = nobodyNamed, appealPa
         because(t(`notice requester ${status}`, { from, kind: enumLabel(kind, t) }), reason),
         body.join("\n"),
         lines(page ?? (questions.length === 0 ? null : t("notice answer", { from })), referenceText(t, reference)),
+      );
+    },
+
+    notCarriedOut({ guildId, reference, kind, guildName, why }) {
+      const { t, from } = senderOf(guildId);
+      const server = guildName === undefined ? from : `**${lineText(guildName)}**`;
+      return lines(
+        t("notice requester not-done", { from, kind: enumLabel(kind, t), server }),
+        sentenceText(why, t),
+        referenceText(t, reference),
       );
     },
 

@@ -3,7 +3,7 @@ import { ProblemError, type ProblemCode, problems } from "../../../kernel/errors
 import { escapeText } from "../../../discord/replies.ts";
 import { sentenceText } from "../../../discord/sentence.ts";
 import type { StepView } from "../history/history.schema.ts";
-import type { DecisionAnswer, WorkflowView } from "../requests/workflows.schema.ts";
+import type { DecisionAnswer, EffectView, WorkflowView } from "../requests/workflows.schema.ts";
 import { annotated } from "../../../operations/route.ts";
 import type { Call } from "../../../kernel/call.ts";
 import type { Page } from "../../../kernel/page.ts";
@@ -73,11 +73,19 @@ export function decisionText(
 
 /** What a decision did, a line each. */
 export function effectLines(effects: DecisionAnswer["effects"], t: Translate): string[] {
-  return effects.map(({ target, detail }) => {
-    const about = target?.reference;
-    const said = sentenceText(detail, t);
-    return about === undefined || said.includes(about) ? `- ${said}` : `- ${said} (\`${about}\`)`;
-  });
+  return effects.map((effect) => effectText(effect, t));
+}
+
+/** How one effect stands: what is done, what failed and why, and what is still to be done. */
+export function effectText({ status, target, detail, error, changed }: EffectView, t: Translate): string {
+  const about = target?.reference;
+  const said = sentenceText(detail, t);
+  const named = about === undefined || said.includes(about) ? said : `${said} (\`${about}\`)`;
+  const why = error === undefined ? "" : ` ${sentenceText(error.detail, t)}`;
+  if (status === "failed") return `✗ ${named} (${t("card effect-failed")})${why}`;
+  if (status === "pending") return `… ${named}${why}`;
+  if (status === "done" || status === "applied") return changed === false ? `– ${named}` : `✓ ${named}`;
+  return `– ${named} (${t(`card effect-${status}`)})`;
 }
 
 /** One step of a history. */

@@ -17,7 +17,8 @@ import { numberIn } from "../../../commands/records.ts";
 import { commentEditEntry } from "./comments.ts";
 import { outcomeText, tryApproval } from "./approval.ts";
 import { cardFor } from "./card-for.ts";
-import { addressOf, decisionAddress, decisionText, locateRequest, readRequest, requireDecidable, stepLine } from "./replies.ts";
+import { decidedReply } from "./outcomes.ts";
+import { addressOf, decisionAddress, locateRequest, readRequest, requireDecidable, stepLine } from "./replies.ts";
 import { statsReply } from "./stats.ts";
 import { plainTitle, requestTitle } from "./titles.ts";
 import { subjectHistory } from "../../../commands/subject-question.ts";
@@ -98,7 +99,7 @@ const moves: readonly Entry[] = (Object.keys(reviewMoves) as ReviewMove[]).map((
     input: (given) => moveInput(verb, given, numberIn(given, "revision")),
     checks: requireDecidable,
     ...(verb === "approve" && { asks: approvalQuestion, formAfterQuestion: true }),
-    show: (answer: DecisionAnswer, { t }) => ({ content: decisionText(answer, t, verb) }),
+    show: (answer: DecisionAnswer, wording, verbs) => decidedReply(answer, verb, wording, verbs),
   };
 });
 
@@ -236,7 +237,7 @@ export const reviewEntries: readonly Entry[] = [
     options: [any, { name: "effect", kind: "integer", required: true, min: 1, max: 9999 }],
     locate: locateRequest,
     input: (given) => ({ params: { ...decisionAddress(given), place: textIn(given, "effect") ?? "" } }),
-    show: (answer: DecisionAnswer, { t }) => ({ content: decisionText(answer, t, "retry") }),
+    show: (answer: DecisionAnswer, wording, verbs) => decidedReply(answer, "retry", wording, verbs),
   },
   {
     command,

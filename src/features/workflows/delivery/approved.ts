@@ -3,13 +3,15 @@ import type { Tx } from "../../../database/database.ts";
 import type { ActionSource, CauseName, Claimed, Ended } from "../../../discord-actions/source.ts";
 import type { Member } from "../../../discord-actions/returns.ts";
 import type { Outcome } from "../../../discord-actions/outcome.ts";
-import { Prisma } from "../../../generated/sqlite/client.ts";
+import { RESTJSONErrorCodes } from "discord-api-types/v10";
+import { Prisma, type WorkflowEffect } from "../../../generated/sqlite/client.ts";
 import { leaseFrom, maxAttempts } from "../../../kit/task.ts";
 import { eventPermission } from "../requests/workflows.policy.ts";
+import { voidedBy } from "./consequences.ts";
 import { createDueEffects, placeOf } from "./due.ts";
-import { isBeforeOthers, keyOf, memberKey } from "./turn.ts";
+import { isBeforeOthers, keyOf } from "./turn.ts";
 import { openEffect, type EffectChanges, type EffectRecords, type Opened, type Place } from "./records.ts";
-import { DiscordEffectInput, mayBeDone } from "../effects/discord-effect.ts";
+import { DiscordEffectInput, mayBeDone, memberKey } from "../effects/discord-effect.ts";
 
 export interface ApprovedActionsDeps extends Deps<"database"> {
   records: EffectRecords;
@@ -41,7 +43,7 @@ export function createApprovedActions({ database, records }: ApprovedActionsDeps
     if (row.attempts >= (isBrief ? 1 : maxAttempts)) return { ...at, action, attempts: row.attempts, mayBeDone: true, isSpent: true };
     if (!(await isBeforeOthers(tx, opened))) return undefined;
     const attempts = row.attempts + 1;
-    const data = { attempts, dueAt: leaseFrom(tx.now), undo: { mayBeDone: true }, updatedAt: tx.now };
+    const data = { attempts, dueAt: leaseFrom(tx.now), undo: { ...voidedBy(row), mayBeDone: true }, updatedAt: tx.now };
     const { count } = await tx.db.workflowEffect.updateMany({ where: { ...at, status: "pending", attempts: row.attempts }, data });
     return count === 0 ? undefined : { ...at, action, attempts, mayBeDone: mayBeDone(row), isBrief };
   }
@@ -84,7 +86,7 @@ export function createApprovedActions({ database, records }: ApprovedActionsDeps
         return { cause, isWritten: false };
       }
       if (opened.row.status !== "pending") return { cause, isWritten: false };
-      await records.write(tx, opened, changesAfter(opened.row.detail, claimed, outcome));
+      await records.write(tx, opened, changesAfter(opened.row, claimed, outcome));
       return { cause, isWritten: true, permission: eventPermission(opened.request) };
     },
   };
@@ -100,14 +102,15 @@ function causeOf({ requestId, place }: Place, opened: Opened | undefined): Cause
   return { feature: "request", id: requestId, place, reference: opened?.request.reference ?? "" };
 }
 
-function changesAfter(detail: string, { mayBeDone: mayHaveBeen }: Claim, outcome: Outcome): EffectChanges {
+function changesAfter(row: WorkflowEffect, { mayBeDone: mayHaveBeen }: Claim, outcome: Outcome): EffectChanges {
   if (outcome.state === "done") {
     const undo = { changed: outcome.changed, ...untilIn(outcome) };
-    return { status: "done", detail: `${detail} ${outcome.detail}`, undo, dueAt: null, lastError: null };
+    return { status: "done", detail: `${row.detail} ${outcome.detail}`, undo, dueAt: null, lastError: null };
   }
   const lastError = outcome.detail;
-  if (outcome.state === "away") return { lastError, dueAt: null, attempts: 0, undo: { mayBeDone: false } };
-  const undo = { mayBeDone: outcome.mayBeDone || (outcome.state === "failed" && mayHaveBeen) };
+  if (outcome.state === "away")
+    return { lastError, dueAt: null, attempts: 0, undo: { ...voidedBy(row), code: RESTJSONErrorCodes.UnknownMember, mayBeDone: false } };
+  const undo = { ...voidedBy(row), code: outcome.code, mayBeDone: outcome.mayBeDone || (outcome.state === "failed" && mayHaveBeen) };
   if (outcome.state === "failed") return { status: "failed", lastError, dueAt: null, undo };
   return { lastError, dueAt: outcome.dueAt, undo };
 }

@@ -4,19 +4,14 @@ import type { Tx } from "../../../database/database.ts";
 import type { Prisma, WorkflowEffect } from "../../../generated/sqlite/client.ts";
 import { amendsKeyOf } from "../effects/discord-effect.ts";
 import { takenBackOf } from "../effects/shared-actions.ts";
-import type { ActionsService } from "../../cases/actions/actions.service.ts";
-import type { Effects } from "../effects/effects.ts";
+import { createConsequences, type ConsequenceDeps } from "./consequences.ts";
 import { lockKept } from "../requests/attempt.ts";
 import { wholeRequest, type Request } from "../requests/workflows.policy.ts";
 
 /** Where an effect stands: its request, and its place among that request's effects. */
 export type Place = Pick<WorkflowEffect, "requestId" | "place">;
 
-export interface EffectRecordDeps extends Deps<"audit" | "events"> {
-  /** Where a case keeps whether the person it is about was told. */
-  actions: Pick<ActionsService, "noticeInTx">;
-  effects: Pick<Effects, "append">;
-}
+export interface EffectRecordDeps extends Deps<"audit" | "events">, ConsequenceDeps {}
 
 export type EffectChanges = Prisma.WorkflowEffectUncheckedUpdateManyInput;
 
@@ -35,20 +30,16 @@ export async function openEffect(tx: Tx, { requestId, place }: Place): Promise<O
 }
 
 /** Writes how effects stand, and tells of it; the request's own revision stays: nobody decides about a delivery. */
-export function createEffectRecords({ audit, events, effects, actions }: EffectRecordDeps) {
-  /** Whether the message about a punishment arrived stands with the action in the case. */
-  async function keepNotice(tx: Tx, request: Request, { key, status }: WorkflowEffect): Promise<void> {
-    const action = request.effects.find(({ targetKind }) => targetKind === "case_action");
-    if (key !== "notice.subject" || typeof action?.targetId !== "string") return;
-    if (status === "done" || status === "failed") await actions.noticeInTx(tx, action.targetId, status === "done" ? "delivered" : "failed");
-  }
+export function createEffectRecords(parts: EffectRecordDeps) {
+  const { audit, events, effects } = parts;
+  const consequences = createConsequences(parts);
 
   async function write(tx: Tx, { request, row }: Opened, changes: EffectChanges, permission = "system.act"): Promise<void> {
     const { requestId, place } = row;
     const after = { ...row, ...changes } as WorkflowEffect;
     await tx.db.workflowEffect.updateMany({ where: { requestId, place }, data: { ...changes, updatedAt: tx.now } });
     if (after.status === row.status) return;
-    await keepNotice(tx, request, after);
+    await consequences.follow(tx, request, after);
     const { id, reference, status } = request;
     const about = request.subjects.find(({ kind }) => kind === "user")?.subjectId;
     audit.record(tx, {

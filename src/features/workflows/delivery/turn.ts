@@ -1,6 +1,6 @@
 import type { Tx } from "../../../database/database.ts";
 import { Prisma, type WorkflowEffect } from "../../../generated/sqlite/client.ts";
-import { DiscordEffectInput } from "../effects/discord-effect.ts";
+import { DiscordEffectInput, memberKey } from "../effects/discord-effect.ts";
 import type { Opened } from "./records.ts";
 
 /** What is done to one person in one server goes in order; a message goes before the act that it waits with. Everything else is independent. */
@@ -10,11 +10,6 @@ export function keyOf(input: unknown): string | undefined {
   const { discord: action, before } = data;
   if ("guildId" in action) return memberKey(action);
   return before ?? (action.kind === "message_user" ? `user:${action.userId}` : `channel:${action.channelId}`);
-}
-
-/** The key of everything that is done to a person in a server. */
-export function memberKey({ guildId, userId }: { guildId: string; userId: string }): string {
-  return `${guildId}:${userId}`;
 }
 
 /**

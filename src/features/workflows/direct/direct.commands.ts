@@ -16,12 +16,14 @@ import { alertPresses, pressButton, rowOf } from "../../../commands/press.ts";
 import { readView } from "../../../commands/records.ts";
 import { cut, enumLabel } from "../../../commands/show.ts";
 import { choiceLimit, holds } from "../../../commands/sources.ts";
+import type { Translate } from "../../../commands/texts.ts";
 import type { Verbs } from "../../../commands/verbs.ts";
 import { escapeText } from "../../../discord/replies.ts";
 import { sentenceText } from "../../../discord/sentence.ts";
 import type { Call } from "../../../kernel/call.ts";
 import { parseDuration } from "../../../kernel/fields.ts";
-import { effectLines, locateRequest, addressOf } from "../commands/replies.ts";
+import { reportOutcome } from "../commands/outcomes.ts";
+import { locateRequest, addressOf } from "../commands/replies.ts";
 import { opensRequest, requestLine } from "../commands/review.ts";
 import { linesOf } from "../commands/moves.ts";
 import type { WorkflowView } from "../requests/workflows.schema.ts";
@@ -96,27 +98,65 @@ function moderationEntry(action: DirectAction): Entry {
       ...(isAnnounced ? [silent] : []),
     ],
     input: (given, call) => inputOf(action, given, call),
-    show: (answer: ModerationAnswer, wording) => outcomeReply(action, answer, wording),
+    show: (answer: ModerationAnswer, wording, verbs) => outcomeReply(action, answer, wording, verbs),
   };
 }
 
 /** What was done to whom and for how long, or why it waits and whom to ask; with a button to the request. */
-function outcomeReply(action: DirectAction, answer: ModerationAnswer, { t, given }: Wording): Reply {
-  const { reference, waits, deciders, effects } = answer;
+async function outcomeReply(action: DirectAction, answer: ModerationAnswer, wording: Wording, verbs: Verbs): Promise<Reply> {
+  const { t } = wording;
+  const { reference, waits, deciders, id } = answer;
+  const components = [rowOf(pressButton(opensRequest.press, { reference }, t("button show")))];
+  const reply = (lines: readonly string[]): Reply => ({ content: cut(lines.join("\n"), 1900), components });
+  if (waits === null) {
+    const word = (effects: ModerationAnswer["effects"]): Reply => reply(doneLines(action, { ...answer, effects }, wording));
+    return await reportOutcome({ id, type: "punishment", effects: answer.effects }, word, wording.call, verbs);
+  }
+  const people = deciders.map((decider) => `<@${decider}>`).join(", ");
+  return reply([
+    t("direct filed", { ...filledFrom(answer, wording), action: enumLabel(action, t) }),
+    sentenceText(waits.detail, t),
+    people === "" ? t("direct ask nobody") : t("direct ask", { people }),
+  ]);
+}
+
+/** Whom it is about, for how long, and under which reference. */
+function filledFrom({ reference }: ModerationAnswer, { t, given }: Wording) {
   const { duration } = durationIn(given);
-  const filled = { user: `<@${textIn(given, "user") ?? ""}>`, reference: escapeText(reference) };
   const lasts = typeof duration === "string" ? t("direct lasts", { length: lengthText(parseDuration(duration) ?? 0, t) }) : "";
-  const people = deciders.map((id) => `<@${id}>`).join(", ");
-  const lines =
-    waits === null
-      ? [t(`direct done ${action}`, { ...filled, lasts }), ...effectLines(effects, t)]
-      : [
-          t("direct filed", { ...filled, action: enumLabel(action, t) }),
-          sentenceText(waits.detail, t),
-          people === "" ? t("direct ask nobody") : t("direct ask", { people }),
-        ];
-  const show = pressButton(opensRequest.press, { reference }, t("button show"));
-  return { content: cut(lines.join("\n"), 1900), components: [rowOf(show)] };
+  return { user: `<@${textIn(given, "user") ?? ""}>`, reference: escapeText(reference), lasts };
+}
+
+/** The result in a line, what the bot could not do, and whether the message arrived. Nothing is said to be done that Discord has not confirmed. */
+function doneLines(action: DirectAction, answer: ModerationAnswer, wording: Wording): string[] {
+  const { t } = wording;
+  const acts = answer.effects.filter(({ key }) => key === "discord.punish");
+  const notice = answer.effects.find(({ key }) => key === "notice.subject");
+  const told = notice === undefined ? [] : noticeLine(notice, t);
+  return [t(`direct ${stateOf(acts)} ${action}`, filledFrom(answer, wording)), ...acts.flatMap((act) => reasonLine(act, t)), ...told];
+}
+
+type Effect = ModerationAnswer["effects"][number];
+
+/** How the acts in Discord stand together; a punishment that needs none is done. */
+function stateOf(acts: readonly Effect[]): "done" | "doing" | "not" | "away" {
+  if (acts.some(({ status, due_at: due }) => status === "pending" && due !== null)) return "doing";
+  if (acts.some(({ status }) => status === "pending")) return "away";
+  return acts.length > 0 && acts.every(({ status, changed }) => status === "failed" || status === "skipped" || changed === false)
+    ? "not"
+    : "done";
+}
+
+/** Why an act was not done, or is not done yet. */
+function reasonLine({ status, detail, error, changed }: Effect, t: Translate): string[] {
+  if (error !== undefined) return [`${status === "failed" ? "✗" : "…"} ${sentenceText(error.detail, t)}`];
+  return status === "skipped" || changed === false ? [`– ${sentenceText(detail, t)}`] : [];
+}
+
+function noticeLine({ status, error }: Effect, t: Translate): string[] {
+  if (status === "done") return [t("direct told")];
+  if (status === "failed") return [t("direct not-told", { why: sentenceText(error?.detail ?? "", t) })];
+  return status === "pending" ? [t("direct telling")] : [];
 }
 
 const lookPress: PressSpec = { name: "wl", carries: [{ name: "reference", kind: "text" }] };
@@ -175,7 +215,8 @@ export const directMenuEntries: readonly Entry[] = [
     form,
     press: alertPresses.moderate,
     input: (given, call) => inputOf(textIn(given, "action") ?? "", given, call),
-    show: (answer: ModerationAnswer, wording) => outcomeReply(textIn(wording.given, "action") as DirectAction, answer, wording),
+    show: (answer: ModerationAnswer, wording, verbs) =>
+      outcomeReply(textIn(wording.given, "action") as DirectAction, answer, wording, verbs),
   },
 ];
 

@@ -9,6 +9,8 @@ export const DiscordEffectInput = z.object({
   amends: z.string().optional(),
   /** Of a message: the act in Discord that follows it (`guildId:userId`). There is one brief attempt, and the act does not depend on it. */
   before: z.string().optional(),
+  /** Of a message: what takes it back if the act that it announces is not carried out. */
+  correction: z.string().optional(),
 });
 export type DiscordEffectInput = z.output<typeof DiscordEffectInput>;
 
@@ -21,8 +23,13 @@ export const Delivered = z.object({
 });
 export type Delivered = z.output<typeof Delivered>;
 
-/** What is known of an action that was begun and has no end yet. */
-const Begun = z.object({ mayBeDone: z.boolean() });
+/** What is known of an action that was begun and has no end yet, or has failed. */
+const Begun = z.object({ mayBeDone: z.boolean(), code: z.number().nullish() });
+
+/** Discord's code of the last refusal of an effect; null where there was none. */
+export function refusalOf({ undo }: Pick<WorkflowEffect, "undo">): number | null {
+  return Begun.safeParse(undo).data?.code ?? null;
+}
 
 /** What makes up for an effect is named after it. */
 export const amendsKeyOf = (key: string): string => `${key}.undo`;
@@ -36,6 +43,11 @@ export function mayBeDone({ undo }: Pick<WorkflowEffect, "undo">): boolean {
   return begun.success && begun.data.mayBeDone;
 }
 
+/** The name of everything that is done to one person in one server: it goes in order. */
+export function memberKey({ guildId, userId }: { guildId: string; userId: string }): string {
+  return `${guildId}:${userId}`;
+}
+
 type Action = DiscordAction;
 /** An action without the name that keeps it from being done twice; the effect's place gives it one. */
 export type DiscordActionDraft = Action extends infer One ? (One extends Action ? Omit<One, "id"> : never) : never;
@@ -47,11 +59,12 @@ interface DiscordEffect {
   detail: string;
   amends?: string;
   before?: string | undefined;
+  correction?: string | undefined;
 }
 
 /** Leave something for the bot to do in Discord after the commit. */
-export function discordEffect(action: DiscordActionDraft, { key, id, detail, amends, before }: DiscordEffect): Done {
-  const more = { ...(amends !== undefined && { amends }), ...(before !== undefined && { before }) };
+export function discordEffect(action: DiscordActionDraft, { key, id, detail, ...words }: DiscordEffect): Done {
+  const more = Object.fromEntries(Object.entries(words).filter(([, value]) => value !== undefined));
   const input = { discord: { ...action, id }, ...more } as unknown as Json;
   return { ...(key !== undefined && { key }), status: "pending", detail, input };
 }

@@ -16,14 +16,15 @@ import type {
   Json,
   Reversal,
 } from "./types.ts";
-import { amendsKeyOf, isAmends, mayBeDone, type Compensating, type Delivered } from "./discord-effect.ts";
+import { RESTJSONErrorCodes as Codes } from "discord-api-types/v10";
+import { amendsKeyOf, Delivered, DiscordEffectInput, isAmends, mayBeDone, refusalOf, type Compensating } from "./discord-effect.ts";
 import type { NoticeTexts } from "./notice-texts.ts";
 import { takenBackOf } from "./shared-actions.ts";
 import type { Kind } from "../kinds/kind.ts";
 import { kinds } from "../kinds/kinds.ts";
 import { guildOf } from "../requests/fields.ts";
 import type { Request } from "../requests/workflows.policy.ts";
-import type { EffectView } from "../requests/workflows.schema.ts";
+import type { effectErrors, EffectView } from "../requests/workflows.schema.ts";
 
 export type Effects = ReturnType<typeof createEffects>;
 
@@ -243,6 +244,37 @@ export function presentEffect(row: WorkflowEffect): EffectView {
     detail: row.detail,
     attempts: row.attempts,
     last_error: row.lastError,
+    ...(row.lastError !== null && { error: errorOf(row, row.lastError) }),
+    ...changedIn(row),
     due_at: row.dueAt?.toISOString() ?? null,
   };
+}
+
+const errors: Readonly<Record<number, (typeof effectErrors)[number]>> = {
+  [Codes.MissingPermissions]: "missing_permission",
+  [Codes.MissingAccess]: "missing_permission",
+  [Codes.TwoFactorAuthenticationIsRequired]: "missing_permission",
+  [Codes.UnknownMember]: "not_a_member",
+  [Codes.UnknownUser]: "unknown_user",
+  [Codes.InvalidRecipients]: "unknown_user",
+  [Codes.CannotSendMessagesToThisUser]: "messages_refused",
+  [Codes.CannotSendMessagesToThisUserDueToHavingNoMutualGuilds]: "messages_refused",
+  [Codes.OpeningDirectMessagesTooFast]: "rate_limited",
+  [Codes.MaximumNumberOfNonGuildMemberBansHasBeenExceeded]: "rate_limited",
+  [Codes.ServiceResourceIsBeingRateLimited]: "rate_limited",
+  [Codes.UnknownGuild]: "not_found",
+  [Codes.UnknownRole]: "not_found",
+  [Codes.UnknownChannel]: "not_found",
+};
+
+function errorOf(row: WorkflowEffect, detail: string): NonNullable<EffectView["error"]> {
+  const code = refusalOf(row);
+  const isForBot = DiscordEffectInput.safeParse(row.input).success;
+  const other = !isForBot ? "not_done" : code === null ? "unavailable" : "discord_refused";
+  return { code: errors[code ?? -1] ?? other, discord_code: code, detail };
+}
+
+function changedIn({ status, undo }: WorkflowEffect): { changed?: boolean } {
+  const delivered = status === "done" ? Delivered.safeParse(undo) : undefined;
+  return delivered?.success === true ? { changed: delivered.data.changed } : {};
 }

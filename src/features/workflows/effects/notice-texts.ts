@@ -74,6 +74,8 @@ export interface RequesterNotice extends Notice {
 export interface Letter {
   content: string;
   amends: string;
+  /** What takes it back if the act in Discord that it announces is not carried out. */
+  correction?: string;
 }
 
 /** The words of what the bot writes to people. They are stored with the effect that sends them. */
@@ -84,6 +86,8 @@ export interface NoticeTexts {
   /** For the requester of a recruitment, when its trial ends. */
   trialReview(notice: TrialReviewNotice): string;
   requester(notice: RequesterNotice): string;
+  /** For the requester: something that was approved could not be done in Discord. @param why a sentence of the service */
+  notCarriedOut(notice: Omit<Notice, "reason"> & { kind: string; guildName: string | undefined; why: string }): string;
   /** For the channel that a request was filed in, which others read too. */
   channel(notice: Omit<Notice, "reason"> & { status: AnnouncedStatus }): string;
   comment(notice: Omit<Notice, "reason"> & { kind: string; body: string; isForOneself?: boolean }): string;

@@ -5,7 +5,7 @@ import type { AccessDirectory } from "../../permissions/access/access.ts";
 import type { RosterService } from "../../roster/roster.service.ts";
 import type { StaffService } from "../../staff/staff.service.ts";
 import { guildOf } from "../requests/fields.ts";
-import { discordEffect } from "./discord-effect.ts";
+import { discordEffect, memberKey } from "./discord-effect.ts";
 import type { EffectInputs } from "./inputs.ts";
 import { isAnnounced, type Letter, type Notice, type NoticeTexts, type PunishmentNotice } from "./notice-texts.ts";
 import type { Approval, Done, SomeEffects } from "./types.ts";
@@ -66,7 +66,11 @@ export function createNoticeEffects({ staff, access, guildState, roster, notices
           appealUntil: appealUntil <= now ? null : appealUntil,
           hasCommands: discord === null && leavesAccess.has(action) && access.of(userId).decide("workflows.appeal.create").allowed,
         });
-        return send(approval, "notice.subject", { userId, letter, detail: "The subject is told." });
+        const [first] = discord?.guildIds ?? [];
+        // Whoever was removed can no longer be written to.
+        const isRemoved = first !== undefined && (discord?.action === "kick" || discord?.action === "ban");
+        const before = isRemoved ? memberKey({ guildId: first, userId }) : undefined;
+        return send(approval, "notice.subject", { userId, letter, detail: "The subject is told.", before });
       },
     },
     "notice.owner": {
@@ -133,12 +137,13 @@ interface Message {
   userId: string;
   letter: Letter;
   detail: string;
+  before?: string | undefined;
 }
 
-function send({ request }: Approval, key: NoticeKeys, { userId, letter, detail }: Message): Promise<Done[]> {
+function send({ request }: Approval, key: NoticeKeys, { userId, letter, detail, before }: Message): Promise<Done[]> {
   const action = { kind: "message_user", userId, content: letter.content, reason: request.reference } as const;
   const id = `${request.id}:${request.revision.toString()}:${key}`;
-  return Promise.resolve([discordEffect(action, { id, detail, amends: letter.amends })]);
+  return Promise.resolve([discordEffect(action, { id, detail, before, amends: letter.amends, correction: letter.correction })]);
 }
 
 function skipped(detail: string): Promise<Done[]> {

@@ -14,6 +14,8 @@ const effectFields: FieldClasses<EffectView> = {
   detail: "public",
   attempts: "public",
   last_error: "public",
+  error: "public",
+  changed: "public",
   due_at: "public",
 };
 

@@ -9,6 +9,19 @@ import { sorts } from "./order.ts";
 export const WarningView = z.object({ code: z.string(), pointer: z.string(), detail: z.string() }).meta({ id: "WorkflowWarning" });
 export type Warning = z.infer<typeof WarningView>;
 
+/** Why something could not be done, for programs. */
+export const effectErrors = [
+  "missing_permission",
+  "not_a_member",
+  "unknown_user",
+  "messages_refused",
+  "rate_limited",
+  "not_found",
+  "discord_refused",
+  "unavailable",
+  "not_done",
+] as const;
+
 export const EffectView = z
   .object({
     key: z.string().meta({ example: "blacklist.create" }),
@@ -22,7 +35,19 @@ export const EffectView = z
       .meta({ description: "The record it is about; needs blacklist.read" }),
     detail: z.string(),
     attempts: z.int().meta({ description: "How often it was tried, where it is done after the decision" }),
-    last_error: z.string().nullable().meta({ description: "Why the last try came to nothing" }),
+    last_error: z.string().nullable().meta({ description: "Why the last attempt failed, in a sentence; `error` has its code" }),
+    error: z
+      .object({
+        code: z.enum(effectErrors),
+        discord_code: z.int().nullable().meta({ description: "Discord's own error code, where Discord refused it", example: 50013 }),
+        detail: z.string(),
+      })
+      .optional()
+      .meta({ description: "Why the last attempt failed. With `status: pending` it is tried again, or waits for the person to return" }),
+    changed: z
+      .boolean()
+      .optional()
+      .meta({ description: "Of something done in Discord: false where Discord showed it so already, and the bot changed nothing" }),
     due_at: Timestamp.nullable().meta({ description: "When it is done or tried again; null: nothing is left" }),
   })
   .meta({ id: "WorkflowEffect", description: "One consequence of a decision" });

@@ -1,0 +1,90 @@
+import type { Wording } from "../../../commands/entry.ts";
+import { textIn } from "../../../commands/input.ts";
+import { unlessRefused } from "../../../commands/records.ts";
+import type { Verbs } from "../../../commands/verbs.ts";
+import type { Reply } from "../../../discord/command.ts";
+import type { Call } from "../../../kernel/call.ts";
+import { annotated } from "../../../operations/route.ts";
+import { decisionText } from "./replies.ts";
+import type { DecisionAnswer, WorkflowView } from "../requests/workflows.schema.ts";
+
+type Effects = DecisionAnswer["effects"];
+
+/** What a reply reports on: a request that was decided, and what the decision did so far. */
+export interface Decided {
+  id: string;
+  type: string;
+  effects: Effects;
+}
+
+/** In milliseconds: how long the first reply waits for an outcome, and how long it is replaced. Discord takes edits for 15 minutes. */
+const waits = { first: 2000, all: 14 * 60_000, poll: 2000, longestPoll: 15_000 };
+
+/** Whether something is still to be done now, and not at a date or once a person returns. */
+function isUnderWay({ status, key, due_at: due }: Effects[number]): boolean {
+  return (
+    status === "pending" &&
+    due !== null &&
+    (key.startsWith("discord.") || key.startsWith("notice.")) &&
+    key !== "discord.ban_end" &&
+    key !== "notice.trial_review"
+  );
+}
+
+/**
+ * A reply that says what has happened, and is replaced as more happens: it waits a moment for the outcome, and is edited for as long as the
+ * interaction can be answered.
+ * @param word the reply for the effects as they are
+ */
+export async function reportOutcome(
+  { id, type, effects }: Decided,
+  word: (effects: Effects) => Reply,
+  call: Call,
+  verbs: Verbs,
+): Promise<Reply> {
+  const begun = performance.now();
+  let seen = effects;
+
+  async function read(): Promise<Effects> {
+    const view = await unlessRefused(
+      async () => annotated(await verbs.run("getWorkflow", call, { params: { type, id } })).view as WorkflowView,
+    );
+    return view?.effects ?? seen;
+  }
+
+  /** @returns whether anything is otherwise than before */
+  async function changed(ms: number): Promise<boolean> {
+    const end = performance.now() + ms;
+    for (let poll = waits.poll; performance.now() < end; poll = Math.min(poll * 1.5, waits.longestPoll)) {
+      const written = verbs.requests.changed(id, Math.min(poll, Math.max(1, end - performance.now())));
+      const now = await read();
+      if (JSON.stringify(now) !== JSON.stringify(seen)) {
+        seen = now;
+        return true;
+      }
+      await written;
+    }
+    return false;
+  }
+
+  function reply(): Reply {
+    return { ...word(seen), ...(seen.some(isUnderWay) && { next }) };
+  }
+
+  async function next(): Promise<Reply | undefined> {
+    const left = waits.all - (performance.now() - begun);
+    return left > 0 && (await changed(left)) ? reply() : undefined;
+  }
+
+  while (seen.some(isUnderWay)) {
+    const left = waits.first - (performance.now() - begun);
+    if (left <= 0 || !(await changed(left))) break;
+  }
+  return reply();
+}
+
+/** What came of a decision about a located request, until its effects have an outcome. @param verb the move that was made */
+export function decidedReply(answer: DecisionAnswer, verb: string, { t, given, call }: Wording, verbs: Verbs): Promise<Reply> {
+  const word = (effects: Effects): Reply => ({ content: decisionText({ ...answer, effects }, t, verb) });
+  return reportOutcome({ ...answer, type: textIn(given, "type") ?? "" }, word, call, verbs);
+}
