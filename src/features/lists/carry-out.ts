@@ -4,13 +4,16 @@ import type { Discord } from "../../discord/client.ts";
 import { Prisma, type ListAction } from "../../generated/sqlite/client.ts";
 import type { Call } from "../../kernel/call.ts";
 import { addSeconds } from "../../kernel/clock.ts";
-import type { DiscordAction, Performed } from "../../kernel/discord-port.ts";
+import type { CausesInForce } from "../../discord-actions/in-force.ts";
+import type { DiscordAction, DiscordActionDraft, Performed } from "../../kernel/discord-port.ts";
+import { afterWithdrawing, markOf } from "./causes.ts";
 import { endingOf, isUndoable, lockPerson, type ActionChanges, type Ledger } from "./ledger.ts";
 import type { ListActionName } from "./lists.schema.ts";
 
 export interface CarryOutDeps extends Deps<"database" | "access"> {
   ledger: Ledger;
   discord: Pick<Discord, "actions" | "status">;
+  causesInForce: Pick<CausesInForce, "afterWithdrawing">;
 }
 
 /** After so many attempts an action has failed. */
@@ -27,7 +30,7 @@ interface Claim {
 }
 
 /** Has the bot do and take back what guilds want. Each step is written before and after, so that none is lost and none is done twice. */
-export function createCarryOut({ database, access, ledger, discord }: CarryOutDeps) {
+export function createCarryOut({ database, access, ledger, discord, causesInForce }: CarryOutDeps) {
   async function open(tx: Tx, id: string): Promise<ListAction | null> {
     const found = await tx.db.listAction.findUnique({ where: { id }, select: { userId: true } });
     if (found === null) return null;
@@ -55,12 +58,22 @@ export function createCarryOut({ database, access, ledger, discord }: CarryOutDe
       await ledger.change(tx, row, { state: "failed", dueAt: null, lastError: "The last try came to no end." });
       return undefined;
     }
+    const draft = row.state === "undoing" ? (await afterWithdrawing(causesInForce, tx, row)).next : null;
+    if (row.state === "undoing" && draft === null) {
+      await ledger.change(tx, row, {
+        state: row.standingKey === null ? "undone" : "settled",
+        dueAt: null,
+        lastError: null,
+        mayBeDone: false,
+      });
+      return undefined;
+    }
     const dueAt = addSeconds(tx.now, leaseSeconds);
     const begun = { attempts: row.attempts + 1, dueAt, ...(row.state === "pending" && { mayBeDone: true }) };
     const until = row.until ?? addSeconds(tx.now, row.seconds ?? 0);
     await ledger.change(tx, row, { ...begun, until });
     const claimed = { ...row, ...begun, until };
-    const action = row.state === "pending" ? actionOf(claimed) : oppositeOf(claimed);
+    const action = draft === null ? actionOf(claimed) : oppositeOf(claimed, draft);
     return { row: { ...claimed, mayBeDone: row.mayBeDone }, action, dueAt };
   }
 
@@ -112,11 +125,6 @@ export function createCarryOut({ database, access, ledger, discord }: CarryOutDe
   };
 }
 
-/** What tells a ban of ours from one made by hand: the reason of Discord's audit log ends with it. */
-function markOf({ id }: Pick<ListAction, "id">): string {
-  return `#${id.slice(-12)}`;
-}
-
 function common(row: ListAction, step: string) {
   const { id, guildId, userId, recordReference } = row;
   return { id: `list:${id}:${step}`, guildId, userId, reason: `${recordReference} ${markOf(row)}` };
@@ -133,19 +141,22 @@ function actionOf(row: ListAction): DiscordAction {
   return kinds[row.action as ListActionName]();
 }
 
-function oppositeOf(row: ListAction): DiscordAction {
-  const every = common(row, "undo");
-  if (row.action === "role") return { ...every, kind: "role_remove", roleId: row.roleId ?? "" };
-  if (row.action === "timeout")
-    return { ...every, kind: "timeout_lift", ...(row.changed && row.until !== null && { until: row.until.toISOString() }) };
-  return { ...every, kind: "unban", onlyWith: markOf(row) };
+function oppositeOf({ id }: ListAction, draft: DiscordActionDraft): DiscordAction {
+  return { ...draft, id: `list:${id}:undo` };
 }
 
 function changesAfter(now: Date, row: ListAction, performed: Performed): ActionChanges {
   const isUndoing = row.state === "undoing";
   if (performed.outcome === "done") {
     if (isUndoing) return { state: row.standingKey === null ? "undone" : "settled", dueAt: null, lastError: null, mayBeDone: false };
-    return { state: "done", changed: performed.changed, mayBeDone: false, dueAt: null, lastError: null, ...untilOf(performed) };
+    return {
+      state: "done",
+      changed: performed.changed,
+      mayBeDone: false,
+      dueAt: null,
+      lastError: null,
+      ...(performed.changed && untilOf(performed)),
+    };
   }
   const lastError = performed.detail;
   if (performed.outcome === "failed" || row.attempts >= maxAttempts) return { state: "failed", lastError, dueAt: null };

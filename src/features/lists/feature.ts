@@ -1,6 +1,7 @@
 import { oneAtATime } from "../../cluster/changes.ts";
 import { feature } from "../../compose.ts";
 import type { Core } from "../../core.ts";
+import type { CausesInForce } from "../../discord-actions/in-force.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import type { MatchesService } from "../intelligence/matches/matches.service.ts";
@@ -10,6 +11,7 @@ import type { AccessDirectory } from "../permissions/access/access.ts";
 import type { WorkflowsService } from "../workflows/requests/workflows.service.ts";
 import { createBreaker } from "./breaker.ts";
 import { createEndedByHand } from "./by-hand.ts";
+import { createListCauses } from "./causes.ts";
 import { createCarryOut } from "./carry-out.ts";
 import { createListChecks, type ListChecks } from "./checks.ts";
 import { createExemptionsService } from "./exemptions.service.ts";
@@ -68,6 +70,7 @@ interface ListsNeeds extends Core {
   events: Pick<EventsService, "emit" | "onEmit" | "onOthers">;
   workflows: WorkflowsService;
   nativeRecords: Pick<NativeRecords, "registerEnding">;
+  causesInForce: CausesInForce;
 }
 
 /** What guilds do about listed people. */
@@ -101,6 +104,7 @@ export const lists = feature({
       breaker,
     };
     deps.nativeRecords.registerEnding(createEndedByHand(ledger));
+    deps.causesInForce.register(createListCauses(ledger));
     return { lists: { ...services, worker, sweep: createLedgerSweep(deps) } };
   },
   routes: ({ lists }) => listsRoutes(lists),

@@ -3,7 +3,6 @@ import { tellOf } from "../requests/told.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { Prisma, WorkflowEffect } from "../../../generated/sqlite/client.ts";
 import { amendsKeyOf, DiscordEffectInput } from "../effects/discord-effect.ts";
-import { takenBackOf } from "../effects/shared-actions.ts";
 import type { ActionsService } from "../../cases/actions/actions.service.ts";
 import type { Effects } from "../effects/effects.ts";
 import { lockKept } from "../requests/attempt.ts";
@@ -15,7 +14,7 @@ export type Place = Pick<WorkflowEffect, "requestId" | "place">;
 export interface EffectRecordDeps extends Deps<"audit" | "events"> {
   /** Where a case keeps whether the person it is about was told. */
   actions: Pick<ActionsService, "noticeInTx">;
-  effects: Pick<Effects, "append">;
+  effects: Pick<Effects, "append" | "takenBack">;
 }
 
 export type EffectChanges = Prisma.WorkflowEffectUncheckedUpdateManyInput;
@@ -82,7 +81,7 @@ export function createEffectRecords({ audit, events, effects, actions }: EffectR
     async takeBack(tx: Tx, opened: Opened, delivered: { until?: string }): Promise<void> {
       const before = { changed: true, ...delivered };
       const { request, row } = opened;
-      const amended = await takenBackOf({ ...row, undo: before }, { tx, reason: request.reference });
+      const amended = await effects.takenBack({ ...row, undo: before }, { tx, reason: request.reference });
       if (amended === undefined) return await write(tx, opened, { dueAt: null });
       const { status, detail, amends, undo = before } = amended;
       await write(tx, opened, { status, detail, undo, dueAt: null });

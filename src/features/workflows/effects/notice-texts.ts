@@ -32,7 +32,13 @@ export interface PunishmentNotice extends Notice {
   length: number | null;
   until: Date | null;
   /** What the bot does besides. */
-  discord: { action: AnnouncedMeasure; guildIds: readonly string[]; until: Date } | null;
+  discord: {
+    action: AnnouncedMeasure;
+    guildIds: readonly string[];
+    /** The end that holds, also where an earlier timeout lasts longer than this one. */
+    until: Date;
+    isEarlierLonger: boolean;
+  } | null;
   /** Null: it is over. */
   appealUntil: Date | null;
   /** Whether the person is on the staff and can still appeal by command. */

@@ -58,7 +58,7 @@ export function createWorkflowsService(parts: WorkflowsDeps) {
   const { database, audit, events, evidence, guildState, access, reach, matches, cursors, clock = systemClock } = parts;
   const { referencePrefix, filing = defaultFilingLimits, requests: reading, notices } = parts;
   const overturning = createOverturning({ audit, events, reach, effects: () => effects });
-  const effects: Effects = createEffects(createEffectTable({ ...parts, overturning }), notices);
+  const effects: Effects = createEffects(createEffectTable({ ...parts, overturning }), notices, parts.causes);
   const checks = createChecks(parts);
   const suspensions = createSuspensions(parts);
   const { create, fileInTx } = createFiling({
