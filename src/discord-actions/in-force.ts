@@ -122,7 +122,7 @@ export function createCausesInForce() {
     const heir = left.find(({ state }) => state === "done") ?? left[0];
     if (heir !== undefined) {
       if (changed) await mark(tx, heir, { changed });
-      return { stays: `It stays: ${asks[heir.feature]} the same.`, next: null };
+      return { stays: stays(heir), next: null };
     }
     if (!changed) return nothing;
     const next = { kind: "unban", guildId, userId, reason } as const;
@@ -133,7 +133,12 @@ export function createCausesInForce() {
   async function afterTimeout(tx: Tx, cause: WithdrawnCause, left: readonly Cause[]): Promise<Remaining> {
     const { guildId, userId, reason, changed } = cause;
     const heir = latestOf(left);
-    if (heir?.until && heir.until >= (endOf(cause) ?? tx.now)) return { stays: staysUntil(heir), next: null };
+    const shown = endOf(cause);
+    if (heir?.until && shown !== null && heir.until >= shown) {
+      // Somebody had shortened it by hand, and this cause set its own end on top: the one that remains lifts that.
+      if (changed && isOlder(heir, cause)) await mark(tx, heir, { changed, until: shown });
+      return { stays: staysUntil(heir), next: null };
+    }
     if (!changed) return heir === undefined ? nothing : { stays: staysUntil(heir), next: null };
     const from = endsOf([cause, ...left]);
     if (!heir?.until) return { stays: null, next: { kind: "timeout_lift", guildId, userId, reason, until: from } };
@@ -145,17 +150,16 @@ export function createCausesInForce() {
   async function afterRole(tx: Tx, cause: WithdrawnCause, left: readonly Cause[]): Promise<Remaining> {
     const { guildId, userId, roleId = "", reason, kind, changed } = cause;
     const later = left.find((one) => isOlder(cause, one));
-    const stays = (one: Cause): Remaining => ({ stays: `It stays: ${asks[one.feature]} the same.`, next: null });
     if (later !== undefined) {
       // The next decision now follows what this one followed.
       const before = changed ? opposite(kind) : kind;
       await mark(tx, later, { changed: later.kind !== before });
-      return later.kind === kind ? stays(later) : nothing;
+      return later.kind === kind ? { stays: stays(later), next: null } : nothing;
     }
     const newest = left.at(-1);
     if (newest?.kind === kind) {
       if (changed) await mark(tx, newest, { changed });
-      return stays(newest);
+      return { stays: stays(newest), next: null };
     }
     return changed ? { stays: null, next: { kind: opposite(kind), guildId, userId, roleId, reason } } : nothing;
   }
@@ -200,13 +204,13 @@ export function createCausesInForce() {
       const heir = latestOf(others);
       const shown = latest([endOf(before), ...others.map(endOf)]);
       const wanted = latest([until > tx.now ? until : null, heir?.until ?? null]);
-      const stays = heir?.until && heir.until > until ? staysUntil(heir) : null;
-      if (wanted === null) return { stays, next: { kind: "timeout_lift", guildId, userId, reason, until: endsOf([before]) } };
-      if (shown !== null && Math.abs(shown.getTime() - wanted.getTime()) < precisionMs) return { stays, next: null };
+      const kept = heir?.until && heir.until > until ? staysUntil(heir) : null;
+      if (wanted === null) return { stays: kept, next: { kind: "timeout_lift", guildId, userId, reason, until: endsOf([before]) } };
+      if (shown !== null && Math.abs(shown.getTime() - wanted.getTime()) < precisionMs) return { stays: kept, next: null };
       const longer = { kind: "timeout", guildId, userId, reason, until: wanted.toISOString() } as const;
-      if (shown === null || wanted > shown) return { stays, next: longer };
+      if (shown === null || wanted > shown) return { stays: kept, next: longer };
       if (heir?.until === wanted) await mark(tx, heir, { changed: true, until: wanted });
-      return { stays, next: { ...longer, from: endsOf([before, ...others]) } };
+      return { stays: kept, next: { ...longer, from: endsOf([before, ...others]) } };
     },
 
     /** Record that a decision ends every ban or timeout of a person in a guild. */
@@ -217,10 +221,13 @@ export function createCausesInForce() {
   };
 }
 
-const asks: Readonly<Record<Cause["feature"], string>> = { request: "another approval asks for", list: "a list asks for" };
+function stays({ feature }: Cause): string {
+  return feature === "list" ? "It stays: a list asks for the same." : "It stays: another approval asks for the same.";
+}
 
 function staysUntil({ feature, until }: Cause): string {
-  return `It stays until ${(until ?? new Date(0)).toISOString()}: ${asks[feature]} it.`;
+  const at = until?.toISOString() ?? "";
+  return feature === "list" ? `It stays until ${at}: a list asks for it.` : `It stays until ${at}: another approval asks for it.`;
 }
 
 function opposite(kind: Kind): "role_add" | "role_remove" {

@@ -26,16 +26,18 @@ export async function createCausesGround() {
   const world = await createWorld({
     furtherGuilds: ["Quay"],
     clock: { now: () => new Date(now()) },
+    discordNow: now,
     // Alerts and the breaker have tests of their own.
     env: { ACTION_BREAKER: "1000" },
     onEnd: (way) => (end = way),
   });
-  const people = [
+  const [owner, other, third, fourth, fifth] = [
+    await staffAtConsole(world, "owner"),
+    await staffAtConsole(world, "owner"),
     await staffAtConsole(world, "owner"),
     await staffAtConsole(world, "owner"),
     await staffAtConsole(world, "owner"),
   ] as const;
-  const [owner, other, third] = people;
   const guilds = [world.guild, ...world.furtherGuilds] as [GuildHandle, GuildHandle];
   const everybody = { level: "moderator" };
   for (const guild of guilds) {
@@ -63,6 +65,9 @@ export async function createCausesGround() {
     end: () => end(),
     owner,
     other,
+    third,
+    fourth,
+    fifth,
     guilds,
     time,
     now,
@@ -96,7 +101,6 @@ export async function createCausesGround() {
     },
     reverse: (reference: string, kind = "punishment", actor: User = other) =>
       ground.decide(kind, reference, { decision: "reverse" }, actor),
-    third,
     async effects(reference: string, key?: string, kind = "punishment"): Promise<EffectRow[]> {
       const { body } = await world.get(`/workflows/${kind}/${reference}`, { actor: owner });
       return (body.data.effects as EffectRow[]).filter((effect) => key === undefined || effect.key === key);

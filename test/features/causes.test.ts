@@ -65,6 +65,19 @@ describe("of two timeouts (A4)", () => {
     expect(ground.timeout(user)).toBe(20);
   });
 
+  test("nothing of ours is left where somebody had shortened the longer one by hand in between", async () => {
+    const user = ground.world.member();
+    const long = await ground.moderate(user, { action: "timeout", duration: "PT16H" });
+    ground.guilds[0].timeout(user, 4 * 3600);
+    await ground.settle();
+    const short = await ground.moderate(user, { action: "timeout", duration: "PT8H" });
+    expect(ground.timeout(user)).toBe(8);
+    await ground.reverse(short);
+    expect(ground.timeout(user)).toBe(8);
+    await ground.reverse(long);
+    expect(ground.timeout(user)).toBeNull();
+  });
+
   test("what a decision lifted is no cause any more, and neither is what somebody lifted by hand", async () => {
     for (const lift of [
       (user: Parameters<CausesGround["timeout"]>[0]) => ground.moderate(user, { action: "untimeout" }),
@@ -146,6 +159,20 @@ describe("a list and a request that ask for the same", () => {
     expect(ground.timeout(user)).toBe(2);
     await ground.reverse(short);
     expect(ground.timeout(user)).toBeNull();
+    await ground.stance(ground.guilds[0], []);
+  });
+
+  test("a timeout of a list that a longer one covered is ended by hand with it, and is not made again for the same record", async () => {
+    await ground.stance(ground.guilds[0], [{ category: "raid", stance: "apply", action: "timeout", timeout_seconds: 4 * 3600 }]);
+    const user = ground.world.member();
+    await ground.moderate(user, { action: "timeout", duration: "PT8H" });
+    await ground.list(user);
+    ground.guilds[0].timeout(user, 0);
+    await ground.settle();
+    const later = await ground.moderate(user, { action: "timeout", duration: "PT2H" });
+    await ground.reverse(later);
+    expect(ground.timeout(user)).toBeNull();
+    expect((await ground.effects(later, "discord.punish"))[0]?.detail).not.toContain("It stays");
     await ground.stance(ground.guilds[0], []);
   });
 

@@ -98,6 +98,20 @@ export function createNoticeTexts({ guildState, operator = nobodyNamed, appealPa
       };
     },
 
+    reduced({ guildId, reference, reason, action, until, isKeptLonger }) {
+      const { t, from } = senderOf(guildId);
+      const what = enumLabel(action, t);
+      const ends = until === null ? t("notice lasts") : t("notice reduced-until", { until: timeText(until) });
+      return {
+        content: lines(
+          because(t("notice reduced", { from, what }), reason),
+          isKeptLonger ? `${ends} ${t("notice reduced-kept")}` : ends,
+          referenceText(t, reference),
+        ),
+        amends: lines(t("notice reduced-undone", { from, what }), referenceText(t, reference)),
+      };
+    },
+
     owner({ guildId, reference, reason, server: { id, name } }) {
       const sender = senderOf(guildId);
       const { t, from } = sender;

@@ -45,6 +45,16 @@ export interface PunishmentNotice extends Notice {
   hasCommands: boolean;
 }
 
+/** A decision that an appeal has shortened. */
+export interface ReducedNotice extends Notice {
+  /** What was decided: the action of the punishment. */
+  action: string;
+  /** When it ends now; null: when the staff end it. */
+  until: Date | null;
+  /** Whether another decision keeps the person so for longer. */
+  isKeptLonger: boolean;
+}
+
 export interface OwnerNotice extends Notice {
   server: { id: string; name: string | null };
 }
@@ -85,6 +95,7 @@ export interface Letter {
 /** The words of what the bot writes to people. They are stored with the effect that sends them. */
 export interface NoticeTexts {
   punishment(notice: PunishmentNotice): Letter;
+  reduced(notice: ReducedNotice): Letter;
   owner(notice: OwnerNotice): Letter;
   welcome(notice: WelcomeNotice): Letter;
   /** For the requester of a recruitment, when its trial ends. */
