@@ -2,7 +2,7 @@ import { shared } from "./cluster/feature.ts";
 import { createCommandTable, type CommandTable } from "./commands/table.ts";
 import { compose } from "./compose.ts";
 import { type Core, type CoreOptions, openCore } from "./core.ts";
-import { discordActions } from "./discord-actions/feature.ts";
+import { causesInForce, discordActions } from "./discord-actions/feature.ts";
 import { alerts } from "./features/alerts/feature.ts";
 import { audit } from "./features/audit/feature.ts";
 import { authorization, grants } from "./features/authorization/feature.ts";
@@ -62,6 +62,7 @@ export const features = compose<Core & Interfaces>()
   .with(followedEntries)
   .with(evidence)
   .with(nativeActions)
+  .with(causesInForce)
   .with(listRules)
   .with(blacklist)
   .with(follows)

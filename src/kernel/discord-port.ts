@@ -106,17 +106,20 @@ export const DiscordAction = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("role_remove"), ...role }),
   /** Null takes the nickname away. What is longer than Discord allows is cut. */
   z.object({ kind: z.literal("nickname"), ...member, nickname: z.string().nullable() }),
-  z.object({ kind: z.literal("timeout"), ...member, until: Timestamp }),
-  /** With `until` only the timeout that ends then is lifted; one that somebody else has set meanwhile stays. */
-  z.object({ kind: z.literal("timeout_lift"), ...member, until: Timestamp.optional() }),
+  /** A timeout that lasts longer stays. With `from` the timeout that ends at one of those times gets this end instead, and any other one stays. */
+  z.object({ kind: z.literal("timeout"), ...member, until: Timestamp, from: z.array(Timestamp).optional() }),
+  /** With `until` only a timeout that ends then, or at one of those times, is lifted; one that somebody else has set meanwhile stays. */
+  z.object({ kind: z.literal("timeout_lift"), ...member, until: z.union([Timestamp, z.array(Timestamp)]).optional() }),
   z.object({ kind: z.literal("kick"), ...member }),
   z.object({ kind: z.literal("ban"), ...member }),
-  /** With `onlyWith` only a ban whose reason contains it is lifted; one that somebody else has made stays. */
-  z.object({ kind: z.literal("unban"), ...member, onlyWith: z.string().optional() }),
+  /** With `onlyWith` only a ban whose reason contains it, or one of them, is lifted; one that somebody else has made stays. */
+  z.object({ kind: z.literal("unban"), ...member, onlyWith: z.union([z.string(), z.array(z.string())]).optional() }),
   z.object({ kind: z.literal("message_user"), ...every, userId: Snowflake, content }),
   z.object({ kind: z.literal("message_channel"), ...every, channelId: Snowflake, content }),
 ]);
 export type DiscordAction = z.infer<typeof DiscordAction>;
+/** An action without the name that keeps it from being done twice; whoever stores it gives it one. */
+export type DiscordActionDraft = DiscordAction extends infer One ? (One extends DiscordAction ? Omit<One, "id"> : never) : never;
 
 /** How an action ended. `detail` is plain words without ids of anybody, `code` is Discord's own code of a refusal. */
 export type Performed =

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { discordEffect, type DiscordActionDraft } from "../../src/features/workflows/effects/discord-effect.ts";
+import { discordEffect } from "../../src/features/workflows/effects/discord-effect.ts";
 import { systemCall } from "../../src/kernel/call.ts";
-import type { DiscordActions } from "../../src/kernel/discord-port.ts";
+import type { DiscordActionDraft, DiscordActions } from "../../src/kernel/discord-port.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import type { User } from "../../src/sandbox/index.ts";
 import { freshId } from "../contract/document.ts";

@@ -56,7 +56,7 @@ describe("what the bot did in Discord is said as it happened", () => {
     expect(isBanned(raider)).toBe(false);
     const reference = referenceIn(said);
     await become(reference, "notice.subject.undo", "done");
-    const [act] = (await effectsOf(reference)).filter(({ key }) => key === "discord.punish");
+    const act = (await effectsOf(reference)).find(({ key }) => key === "discord.punish");
     expect(act).toMatchObject({ status: "failed", error: { code: "missing_permission", discord_code: 50_013 } });
     expect(messagesTo(raider)).toEqual([expect.stringContaining("banned you"), expect.stringContaining("did not carry out")]);
     expect(await actionsOf(raider)).toMatchObject([

@@ -57,7 +57,9 @@ export async function openLists(url: string, halls: readonly Hall[], secondsLate
       leave(hall, userId);
     } else if (action.kind === "unban") {
       if (!hall.bans.has(userId)) return same;
-      if (hall.bans.get(userId)?.includes(action.onlyWith ?? "") !== true) return { ...same, changed: false };
+      const signs = [action.onlyWith ?? []].flat();
+      const reason = hall.bans.get(userId) ?? "";
+      if (signs.length > 0 && !signs.some((sign) => reason.includes(sign))) return { ...same, changed: false };
       hall.bans.delete(userId);
     } else if (member === undefined)
       return action.kind === "kick" ? same : { outcome: "failed", detail: "The person is not in the server." };
@@ -73,7 +75,8 @@ export async function openLists(url: string, halls: readonly Hall[], secondsLate
       return { ...done, until: action.until };
     } else if (action.kind === "timeout_lift") {
       if (member.timeout === 0) return same;
-      if (action.until !== undefined && Date.parse(action.until) !== member.timeout) return { ...same, changed: false };
+      if (action.until !== undefined && ![action.until].flat().some((end) => Date.parse(end) === member.timeout))
+        return { ...same, changed: false };
       member.timeout = 0;
     }
     performed.push(action);

@@ -46,6 +46,8 @@ export interface WorldOptions {
   log?: (line: string) => void;
   /** The time of the service; the machine's own unless told. */
   clock?: Clock;
+  /** The time of Discord, in milliseconds since 1970; the machine's own unless told. */
+  discordNow?: () => number;
   /** The other processes that answer for its database; none unless told. */
   cluster?: Cluster;
   /** Waits other than the usual ones. */
@@ -94,7 +96,7 @@ export interface World {
 export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const { onEnd = onTestFinished } = options;
   // Discord stands on the same thread here: what stalls one stalls the other. The three seconds are measured in test/discord and test/sandbox.
-  const sandbox = await createSandbox({ ackDeadlineMs: 30_000 });
+  const sandbox = await createSandbox({ ackDeadlineMs: 30_000, ...(options.discordNow && { now: options.discordNow }) });
   const guild = sandbox.createGuild({ name: "Harbour" });
   const furtherGuilds = (options.furtherGuilds ?? []).map((name) => sandbox.createGuild({ name }));
   const database = options.database ?? (await createEmptyCopy());

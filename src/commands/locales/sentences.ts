@@ -39,7 +39,8 @@ export const commonSentences: Sentences = {
   "The person has that name already.": "Die Person heißt schon so.",
   "The nickname was set.": "Der Spitzname wurde gesetzt.",
   "The timeout would have ended already.": "Die Auszeit wäre schon vorbei.",
-  "The person is timed out for that long already.": "Die Person hat schon eine so lange Auszeit.",
+  "The person is timed out until {at} already.": "Die Person hat schon eine Auszeit bis {at}.",
+  "The timeout now ends at {at}.": "Die Auszeit endet jetzt {at}.",
   "The person was timed out for 28 days, the longest Discord allows.":
     "Die Person hat eine Auszeit von 28 Tagen; mehr erlaubt Discord nicht.",
   "The person was timed out.": "Die Person hat eine Auszeit bekommen.",

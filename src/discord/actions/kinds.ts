@@ -64,15 +64,15 @@ const kinds: { readonly [K in Kind]: ActionKind<Extract<DiscordAction, { kind: K
     waitsForReturn: true,
   },
   timeout: {
-    async plan({ guildId, userId, until }, state, now) {
+    async plan({ guildId, userId, until, from }, state, now) {
       const wanted = Date.parse(until);
+      if (from !== undefined) return await planNewEnd({ guildId, userId, until, from }, state, now);
       if (wanted <= now) return { noChange: "The timeout would have ended already." };
       const isCut = wanted > now + maxTimeout;
       const end = isCut ? now + maxTimeout : wanted;
       const { timeoutEnds } = await state.member(guildId, userId);
       // A capped end moves with the time of the request; less than a day is no reason to set it again.
-      if (timeoutEnds >= end - (isCut ? day : second))
-        return { noChange: "The person is timed out for that long already.", until: new Date(timeoutEnds).toISOString() };
+      if (timeoutEnds >= end - (isCut ? day : second)) return longerStands(timeoutEnds);
       const ends = new Date(end).toISOString();
       const detail = isCut ? "The person was timed out for 28 days, the longest Discord allows." : "The person was timed out.";
       return timeoutChange(guildId, userId, { until: ends, detail });
@@ -83,7 +83,7 @@ const kinds: { readonly [K in Kind]: ActionKind<Extract<DiscordAction, { kind: K
     async plan({ guildId, userId, until }, state, now) {
       const { timeoutEnds } = await state.member(guildId, userId);
       if (timeoutEnds <= now) return { noChange: "The person is not timed out." };
-      if (until !== undefined && Math.abs(timeoutEnds - Date.parse(until)) > second)
+      if (until !== undefined && !isOneOf(timeoutEnds, [until].flat()))
         return { noChange: "Another timeout stands; it was left as it is.", isOthers: true };
       return timeoutChange(guildId, userId, { detail: "The timeout was lifted." });
     },
@@ -105,7 +105,7 @@ const kinds: { readonly [K in Kind]: ActionKind<Extract<DiscordAction, { kind: K
     async plan({ guildId, userId, onlyWith }, state) {
       const ban = await state.ban(guildId, userId);
       if (ban === undefined) return { noChange: "The person is not banned." };
-      if (onlyWith !== undefined && !ban.reason.includes(onlyWith))
+      if (onlyWith !== undefined && ![onlyWith].flat().some((sign) => ban.reason.includes(sign)))
         return { noChange: "Somebody else's ban stands; it was left as it is.", isOthers: true };
       return { method: "DELETE", route: Routes.guildBan(guildId, userId), detail: "The ban was lifted." };
     },
@@ -122,6 +122,34 @@ const kinds: { readonly [K in Kind]: ActionKind<Extract<DiscordAction, { kind: K
 /** The entry of an action in the table. */
 export function kindOf({ kind }: DiscordAction): ActionKind<DiscordAction> {
   return kinds[kind];
+}
+
+interface NewEnd {
+  guildId: string;
+  userId: string;
+  until: string;
+  from: readonly string[];
+}
+
+/** Give a timeout of ours another end; one that is over by now is lifted. */
+async function planNewEnd({ guildId, userId, until, from }: NewEnd, state: PresentState, now: number): Promise<NoChange | Change> {
+  const wanted = Date.parse(until);
+  const { timeoutEnds } = await state.member(guildId, userId);
+  if (timeoutEnds <= now) return { noChange: "The person is not timed out.", isOthers: true };
+  if (Math.abs(timeoutEnds - wanted) <= second) return longerStands(timeoutEnds);
+  if (!isOneOf(timeoutEnds, from)) return { noChange: "Another timeout stands; it was left as it is.", isOthers: true };
+  if (wanted <= now) return timeoutChange(guildId, userId, { detail: "The timeout was lifted." });
+  const ends = new Date(Math.min(wanted, now + maxTimeout)).toISOString();
+  return timeoutChange(guildId, userId, { until: ends, detail: `The timeout now ends at ${ends}.` });
+}
+
+function longerStands(timeoutEnds: number): NoChange {
+  const until = new Date(timeoutEnds).toISOString();
+  return { noChange: `The person is timed out until ${until} already.`, until };
+}
+
+function isOneOf(timeoutEnds: number, ends: readonly string[]): boolean {
+  return ends.some((end) => Math.abs(timeoutEnds - Date.parse(end)) <= second);
 }
 
 function timeoutChange(guildId: string, userId: string, { until, detail }: { until?: string; detail: string }): Change {

@@ -11,7 +11,7 @@ export function createEndedByHand(ledger: Ledger): OnEnded {
     const inOrder = ended.toSorted((one, other) => (one.userId < other.userId ? -1 : 1));
     for (const { kind, guildId, userId, at } of inOrder) {
       // What the bot lifts by itself is on its way to be undone, and what it did after that is none of it.
-      const done = { stance: "apply", state: "done", changed: true, updatedAt: { lte: addSeconds(at, apart) } };
+      const done = { stance: "apply", state: "done", updatedAt: { lte: addSeconds(at, apart) } };
       const where = { guildId, userId, action: kind, ...done };
       if ((await tx.db.listAction.findFirst({ where, select: { id: true } })) === null) continue;
       await lockPerson(tx, userId);

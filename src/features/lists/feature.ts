@@ -2,6 +2,7 @@ import { oneAtATime } from "../../cluster/changes.ts";
 import { feature } from "../../compose.ts";
 import type { Core } from "../../core.ts";
 import type { DiscordActions } from "../../discord-actions/discord-actions.ts";
+import type { CausesInForce } from "../../discord-actions/in-force.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import type { MatchesService } from "../intelligence/matches/matches.service.ts";
@@ -11,6 +12,7 @@ import type { AccessDirectory } from "../permissions/access/access.ts";
 import type { WorkflowsService } from "../workflows/requests/workflows.service.ts";
 import { createBreaker } from "./breaker.ts";
 import { createEndedByHand } from "./by-hand.ts";
+import { createListCauses } from "./causes.ts";
 import { createListChecks, type ListChecks } from "./checks.ts";
 import { createExemptionsService } from "./exemptions.service.ts";
 import { createFollowedLists } from "./followed-lists.ts";
@@ -69,6 +71,7 @@ interface ListsNeeds extends Core {
   workflows: WorkflowsService;
   nativeRecords: Pick<NativeRecords, "registerEnding">;
   discordActions: Pick<DiscordActions, "tasksOf">;
+  causesInForce: CausesInForce;
 }
 
 /** What guilds do about listed people. */
@@ -102,6 +105,7 @@ export const lists = feature({
       breaker,
     };
     deps.nativeRecords.registerEnding(createEndedByHand(ledger));
+    deps.causesInForce.register(createListCauses(ledger));
     return { lists: { ...services, worker, sweep: createLedgerSweep(deps) } };
   },
   routes: ({ lists }) => listsRoutes(lists),

@@ -1,17 +1,20 @@
 import type { Deps } from "../deps.ts";
 import { RESTJSONErrorCodes } from "discord-api-types/v10";
 import type { Tx } from "../../database/database.ts";
+import type { CausesInForce } from "../../discord-actions/in-force.ts";
 import type { Outcome } from "../../discord-actions/outcome.ts";
 import type { ActionSource, Claimed, Ended } from "../../discord-actions/source.ts";
 import { Prisma, type ListAction } from "../../generated/sqlite/client.ts";
 import { addSeconds } from "../../kernel/clock.ts";
-import type { DiscordAction } from "../../kernel/discord-port.ts";
+import type { DiscordAction, DiscordActionDraft } from "../../kernel/discord-port.ts";
 import { leaseFrom, maxAttempts, type DueTask } from "../../kit/task.ts";
+import { afterWithdrawing, markOf } from "./causes.ts";
 import { endingOf, isUndoable, lockPerson, type ActionChanges, type Ledger } from "./ledger.ts";
 import type { ListActionName } from "./lists.schema.ts";
 
 export interface ListedActionsDeps extends Deps<"database" | "access"> {
   ledger: Ledger;
+  causesInForce: Pick<CausesInForce, "afterWithdrawing">;
 }
 
 /** An attempt that is under way. */
@@ -21,9 +24,10 @@ interface Claim extends Claimed {
 }
 
 const states = ["pending", "undoing"] as const;
+const ended = { dueAt: null, lastError: null, mayBeDone: false };
 
 /** What guilds have the bot do to listed people, and take back, as actions for {@link createDiscordActions}. */
-export function createListedActions({ database, access, ledger }: ListedActionsDeps): ActionSource<Claim> {
+export function createListedActions({ database, access, ledger, causesInForce }: ListedActionsDeps): ActionSource<Claim> {
   async function open(tx: Tx, id: string): Promise<ListAction | null> {
     const found = await tx.db.listAction.findUnique({ where: { id }, select: { userId: true } });
     if (found === null) return null;
@@ -48,22 +52,19 @@ export function createListedActions({ database, access, ledger }: ListedActionsD
       return "handled";
     }
     const until = row.until ?? addSeconds(tx.now, row.seconds ?? 0);
-    if (row.attempts >= maxAttempts) {
-      const action = row.state === "pending" ? actionOf({ ...row, until }) : oppositeOf(row);
-      return { row, action, dueAt: row.dueAt, attempts: row.attempts, mayBeDone: true, isSpent: true };
+    const draft = row.state === "undoing" ? (await afterWithdrawing(causesInForce, tx, row)).next : null;
+    if (row.state === "undoing" && draft === null) {
+      await ledger.change(tx, row, { state: row.standingKey === null ? "undone" : "settled", ...ended });
+      return "handled";
     }
+    const actionFor = (claimed: ListAction): DiscordAction => (draft === null ? actionOf(claimed) : oppositeOf(claimed, draft));
+    if (row.attempts >= maxAttempts)
+      return { row, action: actionFor({ ...row, until }), dueAt: row.dueAt, attempts: row.attempts, mayBeDone: true, isSpent: true };
     const dueAt = leaseFrom(tx.now);
     const attempts = row.attempts + 1;
     await ledger.change(tx, row, { attempts, dueAt, until, ...(row.state === "pending" && { mayBeDone: true }) });
     const claimed = { ...row, attempts, dueAt, until };
-    const isDoing = row.state === "pending";
-    return {
-      row: claimed,
-      dueAt,
-      attempts,
-      action: isDoing ? actionOf(claimed) : oppositeOf(claimed),
-      mayBeDone: isDoing && row.mayBeDone,
-    };
+    return { row: claimed, dueAt, attempts, action: actionFor(claimed), mayBeDone: row.state === "pending" && row.mayBeDone };
   }
 
   /** It was called off meanwhile: what was done after all is taken back. */
@@ -144,11 +145,6 @@ export function createListedActions({ database, access, ledger }: ListedActionsD
   };
 }
 
-/** What tells a ban of ours from one made by hand: the reason of Discord's audit log ends with it. */
-function markOf({ id }: Pick<ListAction, "id">): string {
-  return `#${id.slice(-12)}`;
-}
-
 function common(row: ListAction, step: string) {
   const { id, guildId, userId, recordReference } = row;
   return { id: `list:${id}:${step}`, guildId, userId, reason: `${recordReference} ${markOf(row)}` };
@@ -165,20 +161,22 @@ function actionOf(row: ListAction): DiscordAction {
   return kinds[row.action as ListActionName]();
 }
 
-function oppositeOf(row: ListAction): DiscordAction {
-  const every = common(row, "undo");
-  if (row.action === "role") return { ...every, kind: "role_remove", roleId: row.roleId ?? "" };
-  if (row.action === "timeout")
-    return { ...every, kind: "timeout_lift", ...(row.changed && row.until !== null && { until: row.until.toISOString() }) };
-  return { ...every, kind: "unban", onlyWith: markOf(row) };
+function oppositeOf({ id }: ListAction, draft: DiscordActionDraft): DiscordAction {
+  return { ...draft, id: `list:${id}:undo` };
 }
 
 function changesAfter(row: ListAction, outcome: Outcome): { changes: ActionChanges; why?: string } {
   const isUndoing = row.state === "undoing";
-  const ended = { dueAt: null, lastError: null, mayBeDone: false };
   if (outcome.state === "done") {
     if (isUndoing) return { changes: { state: row.standingKey === null ? "undone" : "settled", ...ended } };
-    return { changes: { state: "done", changed: outcome.changed, ...ended, ...(outcome.until && { until: outcome.until }) } };
+    return {
+      changes: {
+        state: "done",
+        changed: outcome.changed || row.changed,
+        ...ended,
+        ...(outcome.changed && outcome.until && { until: outcome.until }),
+      },
+    };
   }
   const lastError = outcome.detail;
   if (outcome.state === "away") return { changes: { lastError, dueAt: null, attempts: 0, mayBeDone: false } };

@@ -4,11 +4,12 @@ import type { DiscordActions } from "../../discord-actions/discord-actions.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
 import { createTasks, type TaskKind } from "../../kit/task.ts";
 import { createComparisons, type ComparisonsDeps } from "./comparisons.ts";
-import { createListedActions } from "./listed-actions.ts";
+import { createListedActions, type ListedActionsDeps } from "./listed-actions.ts";
 import type { Ledger } from "./ledger.ts";
 
 export interface WorkerDeps extends Omit<ComparisonsDeps, "wake" | "onCompared">, Deps<"access"> {
   ledger: Ledger;
+  causesInForce: ListedActionsDeps["causesInForce"];
   proposals: TaskKind;
   discordActions: Pick<DiscordActions, "tasksOf">;
   logger: Logger;

@@ -2,10 +2,11 @@ import type { Tx } from "../../database/database.ts";
 import type { RosterEntry } from "../../generated/sqlite/client.ts";
 import { addSeconds } from "../../kernel/clock.ts";
 import { ProblemError } from "../../kernel/errors.ts";
+import { isoOrNull } from "../../kernel/fields.ts";
 import { factsOf, inStatus, isSame, standOf, type RosterFacts } from "./facts.ts";
 import type { RosterNote, RosterRecords, RosterStep } from "./records.ts";
-import { eventsFrom, isLive, targetOf, type RosterStatus, type WantedMove } from "./states.ts";
-import type { RosterUndo } from "./undo.ts";
+import { eventsFrom, isHalted, isLive, targetOf, type RosterStatus, type WantedMove } from "./states.ts";
+import { RosterUndo } from "./undo.ts";
 
 const daySeconds = 86_400;
 
@@ -91,6 +92,34 @@ export function createRosterInTx(records: RosterRecords) {
         entry: changed,
         undo: { kind: "move", user_id: userId, entry_id: entry.id, before: factsOf(entry), after: factsOf(changed) },
       };
+    },
+
+    /**
+     * Change when a suspension or probation ends that `moveInTx` began.
+     * @param undo as `moveInTx` or this method answered it
+     * @param until null: until it is lifted; an end that is not ahead lifts it now
+     * @returns the former end, and what takes the move back from now on; null, with nothing done, where somebody changed it since
+     */
+    async changeEndInTx(
+      tx: Tx,
+      undo: unknown,
+      until: Date | null,
+      note: RosterNote,
+    ): Promise<{ was: Date | null; undo: RosterUndo } | null> {
+      const move = RosterUndo.parse(undo);
+      await records.lock(tx, move.user_id);
+      const entry = await records.find(tx.db, move.user_id);
+      if (entry === null || entry.id !== move.entry_id) return null;
+      const stood = factsOf(entry);
+      if (!isHalted(stood) || !isSame(stood, move.after, ["status", "suspended_until"])) return null;
+      const isOver = until !== null && until <= tx.now;
+      const after = isOver
+        ? inStatus(stood, stood.status_before ?? "active", { at: tx.now })
+        : { ...stood, suspended_until: isoOrNull(until) };
+      if (isSame(stood, after)) return null;
+      await records.write(tx, { userId: move.user_id, entry }, [{ event: isOver ? "reinstated" : "corrected", after }], note);
+      const left = isOver ? move : { ...move, after: { ...move.after, suspended_until: after.suspended_until } };
+      return { was: entry.suspendedUntil, undo: left };
     },
   };
 }

@@ -69,6 +69,31 @@ export function createStaffInTx(deps: StaffWithinDeps) {
       return { restored: true, detail };
     },
 
+    /**
+     * Change when a suspension ends that `suspendInTx` began.
+     * @param undo as `suspendInTx` answered it; it stays valid unless the suspension is lifted
+     * @param until null: permanent; an end that is not ahead lifts it now
+     * @returns the former end; null, with nothing done, where the suspension is over or ends then already
+     */
+    async changeSuspensionInTx(
+      tx: Tx,
+      undo: unknown,
+      until: Date | null,
+      { reason, permission, causeReference }: Pick<RequestedSuspension, "reason" | "permission" | "causeReference">,
+    ): Promise<{ was: Date | null } | null> {
+      const { user_id: userId, entry_id: entryId } = SuspensionUndo.parse(undo);
+      const { rows: before } = await permissions.userRows.open(tx, userId);
+      const entry = before.find(({ id }) => id === entryId);
+      if (entry === undefined || (entry.expiresAt !== null && entry.expiresAt <= tx.now)) return null;
+      if (entry.expiresAt?.getTime() === until?.getTime()) return null;
+      const others = before.filter((one) => one !== entry);
+      const fresh = until !== null && until <= tx.now ? [] : [{ ...entry, expiresAt: until }];
+      const cause = { reason, permission, request: causeReference, ...(fresh.length === 0 && { ended: entry }) };
+      const change = fresh.length === 0 ? "reinstate" : "suspend";
+      await rows.persist(tx, access.of(userId), change, { rows: [...others, ...fresh], gone: [entry], fresh }, cause);
+      return { was: entry.expiresAt };
+    },
+
     denyInTx: permissions.denyInTx,
     undoDenyInTx: permissions.undoDenyInTx,
 

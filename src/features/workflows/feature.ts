@@ -6,6 +6,7 @@ import { translator } from "../../commands/texts.ts";
 import { workflowCommands } from "./workflows.commands.ts";
 import { feature } from "../../compose.ts";
 import type { Core } from "../../core.ts";
+import type { CausesInForce } from "../../discord-actions/in-force.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import type { EventStreamsService } from "../events/streams.service.ts";
@@ -19,6 +20,7 @@ import { amendRoutes, bulkRoutes } from "./bulk/changes.routes.ts";
 import { type CardsDeps, createCards } from "./cards/cards.ts";
 import { createCheckEnd } from "./checks/consented.ts";
 import { commentsRoutes } from "./comments/comments.routes.ts";
+import { createRequestCauses } from "./effects/request-causes.ts";
 import { createDeliveries, type DeliveryDeps } from "./delivery/deliveries.ts";
 import { deliveriesRoutes } from "./delivery/deliveries.routes.ts";
 import { directRoutes } from "./direct/direct.routes.ts";
@@ -62,7 +64,7 @@ export const requestRecords = feature({
 
 interface WorkflowsNeeds
   extends
-    Omit<WorkflowsDeps, "referencePrefix" | "drafts" | "notices">,
+    Omit<WorkflowsDeps, "referencePrefix" | "drafts" | "notices" | "causes">,
     Omit<DraftsDeps, "workflows" | "records">,
     Pick<Core, "config" | "operator" | "publicUrl"> {
   audit: AuditService;
@@ -72,15 +74,17 @@ interface WorkflowsNeeds
   database: Core["database"];
   cursors: Core["cursors"];
   draftRecords: DraftRecords;
+  causesInForce: CausesInForce;
 }
 
 /** Requests and what they suggest, filed and decided. */
 export const workflows = feature({
   commands: workflowCommands,
-  create({ config, draftRecords, eventStreams, consentEnds, ...deps }: WorkflowsNeeds) {
+  create({ config, draftRecords, eventStreams, consentEnds, causesInForce: causes, ...deps }: WorkflowsNeeds) {
     const notices = createNoticeTexts({ ...deps, appealPage: config.http.isPublic ? () => `${deps.publicUrl()}/appeal` : undefined });
     consentEnds.register(createCheckEnd(deps));
-    const workflows = createWorkflowsService({ ...deps, notices, drafts: draftRecords, referencePrefix: config.referencePrefix });
+    const workflows = createWorkflowsService({ ...deps, causes, notices, drafts: draftRecords, referencePrefix: config.referencePrefix });
+    causes.register(createRequestCauses(workflows.effects.wake));
     const drafts = createDraftsService({ ...deps, records: draftRecords, workflows });
     eventStreams.registerHiddenIds(workflows.comments.hiddenIds);
     for (const reader of [deps.audit, eventStreams]) reader.registerHiddenIds(drafts.hiddenIds);

@@ -91,16 +91,26 @@ export function createNoticeTexts({ guildState, operator = nobodyNamed, appealPa
       const isSaid = isMeasure && discord?.guildIds.length === 1 && discord.guildIds[0] === notice.guildId;
       const servers = discord === null ? "" : namesOf(discord.guildIds, sender);
       const lasting = lastingTexts(sender, notice);
-      const rest = lines(
-        discord === null || isSaid ? null : t(`notice ${discord.action}`, { servers, until: timeText(discord.until) }),
-        appealText(sender, notice),
-        referenceText(t, reference),
-      );
+      const rest = lines(penaltyText(t, discord, servers, isSaid), appealText(sender, notice), referenceText(t, reference));
       const decided = because(said, notice.reason, lasting.join(" ").length + rest.length);
       return {
         content: lines([decided, ...lasting].join(" "), rest),
         amends: lines(t("notice undone", { from, what: enumLabel(action, t) }), referenceText(t, reference)),
         ...(isMeasure && { correction: lines(t("notice not-done", { from, what: enumLabel(action, t) }), referenceText(t, reference)) }),
+      };
+    },
+
+    reduced({ guildId, reference, reason, action, until, isKeptLonger }) {
+      const { t, from } = senderOf(guildId);
+      const what = enumLabel(action, t);
+      const ends = until === null ? t("notice lasts") : t("notice reduced-until", { until: timeText(until) });
+      return {
+        content: lines(
+          because(t("notice reduced", { from, what }), reason),
+          isKeptLonger ? `${ends} ${t("notice reduced-kept")}` : ends,
+          referenceText(t, reference),
+        ),
+        amends: lines(t("notice reduced-undone", { from, what }), referenceText(t, reference)),
       };
     },
 
@@ -190,6 +200,13 @@ export function createNoticeTexts({ guildState, operator = nobodyNamed, appealPa
 
 /** What is in force for a time, and not only counted. */
 const lasting: ReadonlySet<PunishmentNotice["action"]> = new Set<PunishmentNotice["action"]>(["probation", "suspension", "timeout", "ban"]);
+
+/** What the bot does. @param isSaid whether the rest of the message says so */
+function penaltyText(t: Translate, discord: PunishmentNotice["discord"], servers: string, isSaid: boolean): string | null {
+  if (discord === null || (isSaid && !discord.isEarlierLonger)) return null;
+  const filled = { servers, until: timeText(discord.until) };
+  return discord.isEarlierLonger ? t("notice timeout-longer", filled) : t(`notice ${discord.action}`, filled);
+}
 
 /** How long it lasts, or until when it counts how much. */
 function lastingTexts({ t, language }: Sender, { action, points, length, until }: PunishmentNotice): string[] {

@@ -11,7 +11,7 @@ import { voidedBy } from "./consequences.ts";
 import { createDueEffects, placeOf } from "./due.ts";
 import { isBeforeOthers, keyOf } from "./turn.ts";
 import { openEffect, type EffectChanges, type EffectRecords, type Opened, type Place } from "./records.ts";
-import { DiscordEffectInput, mayBeDone, memberKey } from "../effects/discord-effect.ts";
+import { Delivered, DiscordEffectInput, mayBeDone, memberKey } from "../effects/discord-effect.ts";
 
 export interface ApprovedActionsDeps extends Deps<"database"> {
   records: EffectRecords;
@@ -43,7 +43,7 @@ export function createApprovedActions({ database, records }: ApprovedActionsDeps
     if (row.attempts >= (isBrief ? 1 : maxAttempts)) return { ...at, action, attempts: row.attempts, mayBeDone: true, isSpent: true };
     if (!(await isBeforeOthers(tx, opened))) return undefined;
     const attempts = row.attempts + 1;
-    const data = { attempts, dueAt: leaseFrom(tx.now), undo: { ...voidedBy(row), mayBeDone: true }, updatedAt: tx.now };
+    const data = { attempts, dueAt: leaseFrom(tx.now), undo: { ...voidedBy(row), ...takenOver(row), mayBeDone: true }, updatedAt: tx.now };
     const { count } = await tx.db.workflowEffect.updateMany({ where: { ...at, status: "pending", attempts: row.attempts }, data });
     return count === 0 ? undefined : { ...at, action, attempts, mayBeDone: mayBeDone(row), isBrief };
   }
@@ -104,7 +104,7 @@ function causeOf({ requestId, place }: Place, opened: Opened | undefined): Cause
 
 function changesAfter(row: WorkflowEffect, { mayBeDone: mayHaveBeen }: Claim, outcome: Outcome): EffectChanges {
   if (outcome.state === "done") {
-    const undo = { changed: outcome.changed, ...untilIn(outcome) };
+    const undo = { changed: outcome.changed, ...takenOver(row), ...untilIn(outcome) };
     return { status: "done", detail: `${row.detail} ${outcome.detail}`, undo, dueAt: null, lastError: null };
   }
   const lastError = outcome.detail;
@@ -113,6 +113,11 @@ function changesAfter(row: WorkflowEffect, { mayBeDone: mayHaveBeen }: Claim, ou
   const undo = { ...voidedBy(row), code: outcome.code, mayBeDone: outcome.mayBeDone || (outcome.state === "failed" && mayHaveBeen) };
   if (outcome.state === "failed") return { status: "failed", lastError, dueAt: null, undo };
   return { lastError, dueAt: outcome.dueAt, undo };
+}
+
+/** Another cause may have left to this one what the bot had done already. */
+function takenOver({ undo }: Pick<WorkflowEffect, "undo">): { changed?: true } {
+  return Delivered.safeParse(undo).data?.changed === true ? { changed: true } : {};
 }
 
 function untilIn(outcome: Outcome): { until?: string } {

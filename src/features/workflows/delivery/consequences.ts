@@ -123,6 +123,6 @@ function placeOf({ requestId, place }: WorkflowEffect) {
   return { requestId, place };
 }
 
-async function keepIn(tx: Tx, row: WorkflowEffect, undo: object): Promise<void> {
-  await tx.db.workflowEffect.updateMany({ where: placeOf(row), data: { undo: undo as Prisma.InputJsonObject } });
+async function keepIn(tx: Tx, row: WorkflowEffect, undo: Prisma.InputJsonObject): Promise<void> {
+  await tx.db.workflowEffect.updateMany({ where: placeOf(row), data: { undo } });
 }

@@ -13,7 +13,7 @@ import type { Effects } from "../effects/effects.ts";
 export type Deliveries = ReturnType<typeof createDeliveries>;
 
 export interface DeliveryDeps extends EffectRecordDeps, Deps<"database" | "reach" | "clock"> {
-  effects: Pick<Effects, "append" | "onLeft" | "wake" | "dueOf">;
+  effects: Pick<Effects, "append" | "takenBack" | "onLeft" | "wake" | "dueOf">;
   discordActions: Pick<DiscordActions, "tasksOf">;
   logger: Logger;
 }

@@ -3,7 +3,7 @@ import { tellOf } from "../requests/told.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { Prisma, WorkflowEffect } from "../../../generated/sqlite/client.ts";
 import { amendsKeyOf } from "../effects/discord-effect.ts";
-import { takenBackOf } from "../effects/shared-actions.ts";
+import type { Effects } from "../effects/effects.ts";
 import { createConsequences, type ConsequenceDeps } from "./consequences.ts";
 import { lockKept } from "../requests/attempt.ts";
 import { wholeRequest, type Request } from "../requests/workflows.policy.ts";
@@ -11,7 +11,9 @@ import { wholeRequest, type Request } from "../requests/workflows.policy.ts";
 /** Where an effect stands: its request, and its place among that request's effects. */
 export type Place = Pick<WorkflowEffect, "requestId" | "place">;
 
-export interface EffectRecordDeps extends Deps<"audit" | "events">, ConsequenceDeps {}
+export interface EffectRecordDeps extends Deps<"audit" | "events">, ConsequenceDeps {
+  effects: Pick<Effects, "append" | "takenBack">;
+}
 
 export type EffectChanges = Prisma.WorkflowEffectUncheckedUpdateManyInput;
 
@@ -61,7 +63,7 @@ export function createEffectRecords(parts: EffectRecordDeps) {
     async takeBack(tx: Tx, opened: Opened, delivered: { until?: string }): Promise<void> {
       const before = { changed: true, ...delivered };
       const { request, row } = opened;
-      const amended = await takenBackOf({ ...row, undo: before }, { tx, reason: request.reference });
+      const amended = await effects.takenBack({ ...row, undo: before }, { tx, reason: request.reference });
       if (amended === undefined) return await write(tx, opened, { dueAt: null });
       const { status, detail, amends, undo = before } = amended;
       await write(tx, opened, { status, detail, undo, dueAt: null });

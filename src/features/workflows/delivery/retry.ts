@@ -15,7 +15,7 @@ import { visibleDecision } from "../requests/visibility.ts";
 export type EffectRetry = ReturnType<typeof createEffectRetry>;
 
 export interface EffectRetryDeps extends EffectRecordDeps, Deps<"database" | "reach"> {
-  effects: Pick<Effects, "append" | "wake">;
+  effects: Pick<Effects, "append" | "takenBack" | "wake">;
 }
 
 export function createEffectRetry(parts: EffectRetryDeps) {

@@ -6,6 +6,11 @@ import { parseDuration } from "../../../kernel/fields.ts";
 import type { BlacklistService } from "../../blacklist/blacklist.service.ts";
 import type { LinkReach } from "../../links/reach.ts";
 import type { ActionsService } from "../../cases/actions/actions.service.ts";
+import { jsonObject } from "../../../kernel/parsing.ts";
+import { discordEffect } from "./discord-effect.ts";
+import type { NoticeTexts } from "./notice-texts.ts";
+import { guildOf } from "../requests/fields.ts";
+import type { LengthChange, Lengths } from "../requests/lengths.ts";
 import { findTarget, type AppealTarget } from "./appeal-target.ts";
 import type { EffectInputs } from "./inputs.ts";
 import type { Approval, Blocker, Done, Json, Reversal, SomeEffects } from "./types.ts";
@@ -18,26 +23,37 @@ export interface AppealEffectDeps {
   blacklist: Pick<BlacklistService, "revokeInTx" | "reduceInTx" | "undoChangeInTx">;
   actions: Pick<ActionsService, "voidInTx" | "undoVoidInTx" | "reduceInTx" | "undoReduceInTx">;
   overturning: Overturning;
+  lengths: Pick<Lengths, "changeInTx" | "undoChangeInTx">;
+  notices: Pick<NoticeTexts, "reduced">;
   reach: Pick<LinkReach, "linkedAccountsOf">;
 }
 
 type Appeal = EffectInputs["appeal.ruling"];
 
 /** One thing a ruling did, by what takes it back. */
-const Part = z.object({ what: z.enum(["blacklist", "void", "reduce", "reverse", "reopen"]), undo: z.unknown() });
+const Part = z.object({ what: z.enum(["blacklist", "void", "reduce", "length", "reverse", "reopen"]), undo: z.unknown() });
 type Part = z.infer<typeof Part>;
 const Parts = z.object({ parts: z.array(Part) });
 
 interface Ruled {
   parts: Part[];
   detail: string;
+  /** What now ends at another time. */
+  lengths?: readonly LengthChange[];
 }
 
 const nothing: Ruled = { parts: [], detail: "There was nothing in force any more." };
 
 /** What an appeal that is heard does to what it is against. */
-export function createAppealEffects({ blacklist, actions, overturning, reach }: AppealEffectDeps): SomeEffects<"appeal.ruling"> {
-  const { overturn, reduce, remit } = createRulings({ blacklist, actions, overturning });
+export function createAppealEffects({
+  blacklist,
+  actions,
+  overturning,
+  lengths,
+  notices,
+  reach,
+}: AppealEffectDeps): SomeEffects<"appeal.ruling"> {
+  const { overturn, reduce, remit } = createRulings({ blacklist, actions, overturning, lengths });
   const rulings: Readonly<Record<Ruling, (approval: Approval, target: AppealTarget, input: Appeal) => Promise<Ruled>>> = {
     overturn,
     reduce,
@@ -49,9 +65,21 @@ export function createAppealEffects({ blacklist, actions, overturning, reach }: 
     blacklist: async ({ tx, reason, permission }, undo) => await blacklist.undoChangeInTx(tx, undo, { reason, permission }),
     void: ({ tx, reason, permission }, undo) => actions.undoVoidInTx(tx, undo, { reason, permission }),
     reduce: ({ tx, reason, permission }, undo) => actions.undoReduceInTx(tx, undo, { reason, permission }),
+    length: (reversal, undo) => lengths.undoChangeInTx(reversal.tx, undo, noteOf(reversal)),
     reverse: (reversal, undo) => overturning.reinstateInTx(reversal.tx, undo, noteOf(reversal)),
     reopen: (reversal, undo) => overturning.undoReopenInTx(reversal.tx, undo, noteOf(reversal)),
   };
+
+  /** The person is written when it ends now, once the former end was written to them. */
+  function messageAbout({ request, input }: Approval, { request: about, userId, until, isKeptLonger }: LengthChange): Done[] {
+    const { action } = jsonObject(about.payload);
+    if (userId === undefined || typeof action !== "string" || !about.effects.some(({ key }) => key === "notice.subject")) return [];
+    const { reference } = about;
+    const letter = notices.reduced({ reference, guildId: guildOf(about.origin), reason: input.reasonPublic, action, until, isKeptLonger });
+    const message = { kind: "message_user", userId, content: letter.content, reason: request.reference } as const;
+    const id = `${request.id}:${request.revision.toString()}:appeal.notice:${about.id}`;
+    return [{ key: "appeal.notice", ...discordEffect(message, { id, detail: "The person is told the new end.", amends: letter.amends }) }];
+  }
 
   return {
     "appeal.ruling": {
@@ -73,9 +101,12 @@ export function createAppealEffects({ blacklist, actions, overturning, reach }: 
         const ruling = rulingOf(approval, input);
         if (target === null || ruling === undefined)
           return [{ status: "skipped", detail: "The appeal was answered; nothing is changed by it." }];
-        const { parts, detail } = await rulings[ruling](approval, target, input);
+        const { parts, detail, lengths: changed = [] } = await rulings[ruling](approval, target, input);
         const named = { kind: target.kind === "request" ? "workflow" : target.kind, id: target.id, reference: target.reference };
-        return [{ status: "done", target: named, detail, undo: { parts } as unknown as Json }];
+        return [
+          { status: "done", target: named, detail, undo: { parts } as unknown as Json },
+          ...changed.flatMap((change) => messageAbout(approval, change)),
+        ];
       },
 
       async undo(reversal: Reversal, { undo }: WorkflowEffect): Promise<Undone> {
@@ -118,7 +149,7 @@ function requireReduction({ input: { body } }: Approval, { kind }: AppealTarget)
 }
 
 /** What each ruling does, to each thing there is to appeal against. */
-function createRulings({ blacklist, actions, overturning }: Omit<AppealEffectDeps, "reach">) {
+function createRulings({ blacklist, actions, overturning, lengths }: Omit<AppealEffectDeps, "notices" | "reach">) {
   function noteFor({ input, permission, actorId, request }: Approval): OverturnNote {
     return { reason: input.reasonPublic ?? `Appeal ${request.reference} was granted.`, permission, actorId, cause: request.reference };
   }
@@ -164,26 +195,61 @@ function createRulings({ blacklist, actions, overturning }: Omit<AppealEffectDep
     return reduced === null ? nothing : { parts: [{ what: "blacklist", undo: reduced.undo }], detail: "The record was reduced." };
   }
 
-  async function reduceActions(approval: Approval, ids: readonly string[]): Promise<Ruled> {
+  /** What approvals did ends when the decision says, in Discord and on the staff, too. */
+  async function reduceLengths(
+    approval: Approval,
+    requestIds: readonly string[],
+  ): Promise<Pick<Ruled, "parts"> & { lengths: LengthChange[] }> {
+    const until = endOf(approval, approval.input.body.new_duration);
+    const parts: Part[] = [];
+    const changed: LengthChange[] = [];
+    if (until === undefined) return { parts, lengths: changed };
+    for (const id of new Set(requestIds)) {
+      const change = await lengths.changeInTx(approval.tx, id, until, noteFor(approval));
+      if (change === null) continue;
+      parts.push({ what: "length", undo: change.undo });
+      changed.push(change);
+    }
+    return { parts, lengths: changed };
+  }
+
+  async function reduceRecorded(approval: Approval, ids: readonly string[]): Promise<Part[]> {
     const { new_points: points, new_duration: length } = approval.input.body;
     const parts: Part[] = [];
     for (const id of ids) {
       const reduced = await actions.reduceInTx(approval.tx, id, { points, expiresAt: endOf(approval, length) }, noteFor(approval));
       if (reduced !== null) parts.push({ what: "reduce", undo: reduced.undo });
     }
-    return parts.length === 0 ? nothing : { parts, detail: "What was recorded was reduced." };
+    return parts;
   }
 
-  /** What a request did that can be reduced: its record or its recorded action. */
+  async function reduceActions(approval: Approval, ids: readonly string[]): Promise<Ruled> {
+    const { db } = approval.tx;
+    const recorded = await reduceRecorded(approval, ids);
+    const found = await db.caseAction.findMany({ where: { id: { in: [...ids] } }, select: { originReference: true } });
+    const references = found.flatMap(({ originReference }) => originReference ?? []);
+    const where = { reference: { in: references }, type: "punishment" };
+    const requests = await db.workflowRequest.findMany({ where, select: { id: true }, orderBy: { id: "asc" } });
+    const { parts, lengths: changed } = await reduceLengths(
+      approval,
+      requests.map(({ id }) => id),
+    );
+    const all = [...recorded, ...parts];
+    return all.length === 0 ? nothing : { parts: all, detail: "What was recorded was reduced.", lengths: changed };
+  }
+
+  /** What a request did that can be reduced: its record or its recorded action, and what ends. */
   async function reduceRequest(approval: Approval, id: string): Promise<Ruled> {
     const made = await approval.tx.db.workflowEffect.findMany({ where: { requestId: id, status: "done" }, orderBy: { place: "asc" } });
     const ids = (kind: string): string[] => made.filter(({ targetKind }) => targetKind === kind).map(({ targetId }) => targetId ?? "");
     const done: Ruled[] = [];
     for (const recordId of ids("blacklist")) done.push(await reduceRecord(approval, recordId));
-    const actionIds = ids("case_action");
-    if (actionIds.length > 0) done.push(await reduceActions(approval, actionIds));
-    const parts = done.flatMap((ruled) => ruled.parts);
-    return parts.length === 0 ? nothing : { parts, detail: done.map(({ detail }) => detail).join(" ") };
+    const recorded = await reduceRecorded(approval, ids("case_action"));
+    const { parts, lengths: changed } = await reduceLengths(approval, [id]);
+    const own = [...recorded, ...parts];
+    if (own.length > 0) done.push({ parts: own, detail: "What was recorded was reduced." });
+    const all = done.flatMap((ruled) => ruled.parts);
+    return all.length === 0 ? nothing : { parts: all, detail: done.map(({ detail }) => detail).join(" "), lengths: changed };
   }
 
   return {

@@ -1,9 +1,7 @@
-import type { Tx } from "../../../database/database.ts";
 import type { WorkflowEffect } from "../../../generated/sqlite/client.ts";
 import { addSeconds } from "../../../kernel/clock.ts";
-import { DiscordEffectInput } from "./discord-effect.ts";
 import type { EffectInputs } from "./inputs.ts";
-import { takenBackOf } from "./shared-actions.ts";
+import { takenBackOf, type Causes } from "./shared-actions.ts";
 import type { Done, Due, Effect } from "./types.ts";
 import { untilOf } from "./words.ts";
 
@@ -11,7 +9,7 @@ import { untilOf } from "./words.ts";
 const laterSeconds = 3600;
 
 /** The end of a ban that has a length: at its date the bot takes back what it did, as a reversal would. */
-export const banEnd: Effect<EffectInputs["discord.ban_end"]> = {
+export const createBanEnd = (causes: Causes): Effect<EffectInputs["discord.ban_end"]> => ({
   preview: ({ length }) =>
     typeof length === "string" ? "The ban is lifted when its length is over." : "The ban stands until somebody lifts it.",
   apply({ from }, { length }, earlier) {
@@ -28,7 +26,7 @@ export const banEnd: Effect<EffectInputs["discord.ban_end"]> = {
     if (ban?.status === "pending")
       return { status: "pending", detail: "The ban waits for Discord still.", dueAt: addSeconds(tx.now, laterSeconds) };
     if (ban?.status !== "done") return { status: "skipped", detail: "The ban had ended before." };
-    const taken = await takenBackOf(ban, { tx, reason: request.reference });
+    const taken = await takenBackOf(causes, ban, { tx, reason: request.reference });
     if (taken === undefined) return { status: "skipped", detail: "The bot had not banned them." };
     const { status, detail, undo, amends } = taken;
     await tx.db.workflowEffect.updateMany({ where: placeOf(ban), data: { status, detail, updatedAt: tx.now, ...(undo && { undo }) } });
@@ -37,25 +35,7 @@ export const banEnd: Effect<EffectInputs["discord.ban_end"]> = {
       ? { status: "done", detail: "The ban is over, and there was nothing to lift." }
       : { ...lift, detail: "The ban is over.", dueAt: tx.now };
   },
-};
-
-/** Note of every ban in force that it is lifted now: nothing asks for it any more, and its end has nothing left to do. */
-export async function endBansInTx(tx: Tx, { userId, guildId, by }: { userId: string; guildId: string; by: string }): Promise<void> {
-  const rows = await tx.db.workflowEffect.findMany({
-    where: {
-      key: "discord.punish",
-      targetKind: "server",
-      targetId: guildId,
-      status: "done",
-      request: { subjects: { some: { kind: "user", subjectId: userId } } },
-    },
-  });
-  for (const row of rows) {
-    if (DiscordEffectInput.safeParse(row.input).data?.discord.kind !== "ban") continue;
-    const detail = `${row.detail} It was lifted by ${by}.`;
-    await tx.db.workflowEffect.updateMany({ where: placeOf(row), data: { status: "reversed", detail, updatedAt: tx.now } });
-  }
-}
+});
 
 function placeOf({ requestId, place }: WorkflowEffect): { requestId: string; place: number } {
   return { requestId, place };

@@ -1,5 +1,5 @@
 import type { WorkflowEffect } from "../../../generated/sqlite/client.ts";
-import { DiscordAction } from "../../../kernel/discord-port.ts";
+import { DiscordAction, type DiscordActionDraft } from "../../../kernel/discord-port.ts";
 import { z } from "zod";
 import type { Done, Json, Reversal } from "./types.ts";
 
@@ -18,7 +18,7 @@ export type DiscordEffectInput = z.output<typeof DiscordEffectInput>;
 export const Delivered = z.object({
   changed: z.boolean(),
   until: z.string().optional(),
-  /** Its ground was taken back, and it was left standing for another approval. */
+  /** Its ground was taken back, and it was left in place for another approval. Written by versions before 2026-12; now the other one is marked. */
   left: z.boolean().optional(),
 });
 export type Delivered = z.output<typeof Delivered>;
@@ -48,10 +48,6 @@ export function memberKey({ guildId, userId }: { guildId: string; userId: string
   return `${guildId}:${userId}`;
 }
 
-type Action = DiscordAction;
-/** An action without the name that keeps it from being done twice; the effect's place gives it one. */
-export type DiscordActionDraft = Action extends infer One ? (One extends Action ? Omit<One, "id"> : never) : never;
-
 interface DiscordEffect {
   key?: string;
   /** Unique within the request: the same thing left again gets another one. */
@@ -67,30 +63,6 @@ export function discordEffect(action: DiscordActionDraft, { key, id, detail, ...
   const more = Object.fromEntries(Object.entries(words).filter(([, value]) => value !== undefined));
   const input = { discord: { ...action, id }, ...more } as unknown as Json;
   return { ...(key !== undefined && { key }), status: "pending", detail, input };
-}
-
-/** What takes an action of the bot back, if anything does. */
-const opposites: Readonly<Record<Action["kind"], (action: never, until: string | undefined) => DiscordActionDraft | null>> = {
-  role_add: (action: Extract<Action, { kind: "role_add" }>) => ({ ...bare(action), kind: "role_remove" }),
-  role_remove: (action: Extract<Action, { kind: "role_remove" }>) => ({ ...bare(action), kind: "role_add" }),
-  timeout: ({ guildId, userId, reason }: Extract<Action, { kind: "timeout" }>, until) => ({
-    kind: "timeout_lift",
-    guildId,
-    userId,
-    reason,
-    ...(until !== undefined && { until }),
-  }),
-  nickname: () => null,
-  timeout_lift: () => null,
-  kick: () => null,
-  ban: (action: Extract<Action, { kind: "ban" }>) => ({ ...bare(action), kind: "unban" }),
-  unban: (action: Extract<Action, { kind: "unban" }>) => ({ ...bare(action), kind: "ban" }),
-  message_user: () => null,
-  message_channel: () => null,
-};
-
-function bare<One extends Action>({ id: _id, ...action }: One): Omit<One, "id"> {
-  return action;
 }
 
 export interface Amended {
@@ -109,8 +81,14 @@ export interface Compensating extends Pick<Reversal, "tx" | "reason"> {
 
 const asStored = (amends: string): string => amends;
 
+/** The name of what makes up for an effect: the same effect is taken back once at a time. */
+export function amendsIdOf({ requestId, place }: Pick<WorkflowEffect, "requestId" | "place">, now: Date): string {
+  return `${requestId}:${place.toString()}:undo:${now.getTime().toString()}`;
+}
+
 /**
- * How a delivered effect stands once its approval is taken back, and what is left to be done for it.
+ * How a delivered effect stands once its approval is taken back, and what is left to be done for it. What several causes can ask for alike
+ * is taken back by `takenBackOf`.
  * @returns undefined when the bot did nothing for it, or only told somebody of what happened to a request: that stays true
  */
 export function compensationOf(row: WorkflowEffect, { tx, reason, reworded = asStored }: Compensating): Amended | undefined {
@@ -120,14 +98,12 @@ export function compensationOf(row: WorkflowEffect, { tx, reason, reworded = asS
   if (words === undefined && (discord.kind === "message_user" || discord.kind === "message_channel")) return undefined;
   const delivered = Delivered.safeParse(row.undo);
   if (!delivered.success || !delivered.data.changed) return { status: "reversed", detail: row.detail, amends: [] };
-  const id = `${row.requestId}:${row.place.toString()}:undo:${tx.now.getTime().toString()}`;
-  const opposite = opposites[discord.kind](discord as never, delivered.data.until);
-  if (opposite !== null)
-    return {
-      status: "reversed",
-      detail: row.detail,
-      amends: [discordEffect({ ...opposite, reason }, { id, detail: "The bot takes back what it did." })],
-    };
+  const id = amendsIdOf(row, tx.now);
+  if (discord.kind === "unban") {
+    const { guildId, userId } = discord;
+    const ban = { kind: "ban", guildId, userId, reason } as const;
+    return { status: "reversed", detail: row.detail, amends: [discordEffect(ban, { id, detail: "The bot takes back what it did." })] };
+  }
   if (words === undefined || discord.kind !== "message_user")
     return { status: "reversed", detail: `${row.detail} It cannot be undone in Discord.`, amends: [] };
   const message = { kind: "message_user", userId: discord.userId, content: reworded(words), reason } as const;
@@ -136,4 +112,10 @@ export function compensationOf(row: WorkflowEffect, { tx, reason, reworded = asS
     detail: row.detail,
     amends: [discordEffect(message, { id, detail: "Whoever was told is told of the reversal." })],
   };
+}
+
+/** What was not done will not be. What the bot may have done all the same is due once more: nothing of it stays. */
+export function calledOff(row: WorkflowEffect, now: Date): { status: string; detail: string; dueAt?: Date } {
+  if (!mayBeDone(row)) return { status: "skipped", detail: `${row.detail} It was called off before it was done.` };
+  return { status: "skipped", detail: `${row.detail} It was called off while it was being done.`, dueAt: row.dueAt ?? now };
 }

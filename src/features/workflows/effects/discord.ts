@@ -2,8 +2,9 @@ import type { GuildState } from "../../../discord/guild-state.ts";
 import type { StaffService } from "../../staff/staff.service.ts";
 import type { EffectInputs } from "./inputs.ts";
 import { createNoticeEffects, type NoticeEffectDeps, type NoticeKeys } from "./notices.ts";
-import { banEnd, endBansInTx } from "./ban-ends.ts";
-import { discordEffect, type DiscordActionDraft } from "./discord-effect.ts";
+import type { DiscordActionDraft } from "../../../kernel/discord-port.ts";
+import { createBanEnd } from "./ban-ends.ts";
+import { discordEffect } from "./discord-effect.ts";
 import type { Approval, Done, SomeEffects } from "./types.ts";
 import { penaltyEnd } from "./words.ts";
 
@@ -30,6 +31,12 @@ const penalties: Readonly<Record<Penalty, { detail: string; action: (member: Mem
   untimeout: { detail: "Their timeout in a server is lifted.", action: (member) => ({ ...member, kind: "timeout_lift" }) },
   unban: { detail: "Their ban in a server is lifted.", action: (member) => ({ ...member, kind: "unban" }) },
 };
+/** What ends every ban or timeout, whatever asked for it. */
+const endedBy: Partial<Readonly<Record<EffectInputs["discord.punish"]["action"], "ban" | "timeout">>> = {
+  unban: "ban",
+  untimeout: "timeout",
+};
+
 interface Member {
   guildId: string;
   userId: string;
@@ -38,7 +45,7 @@ interface Member {
 
 /** What approvals leave for the bot to do. Only Discord roles that stand for staff roles are ever given or taken. */
 export function createDiscordEffects(parts: DiscordEffectDeps): SomeEffects<Keys> {
-  const { staff, guildState } = parts;
+  const { staff, guildState, causes } = parts;
   const presentGuilds = (): string[] => guildState.guilds().flatMap(({ id, present }) => (present ? [id] : []));
 
   function membershipsOf(userId: string): string[] {
@@ -63,20 +70,28 @@ export function createDiscordEffects(parts: DiscordEffectDeps): SomeEffects<Keys
     });
   }
 
-  function punish(approval: Approval, kind: Penalty, { userId, guildIds, length }: Omit<EffectInputs["discord.punish"], "action">): Done[] {
+  async function punish(
+    approval: Approval,
+    kind: Penalty,
+    { userId, guildIds, length }: Omit<EffectInputs["discord.punish"], "action">,
+  ): Promise<Done[]> {
     const { request, tx } = approval;
     const until = penaltyEnd(length, tx.now);
     const { action, detail } = penalties[kind];
-    return guildIds.map((guildId) => {
+    const done: Done[] = [];
+    for (const guildId of guildIds) {
       const id = nameOf(approval, "discord.punish", `${kind}:${guildId}`);
       const target = { kind: "server", id: guildId };
-      return { ...discordEffect(action({ guildId, userId, reason: request.reference }, until), { id, detail }), target };
-    });
+      const longer = kind === "timeout" ? await causes.timedOutUntil(tx, { guildId, userId }) : null;
+      const said = longer !== null && longer > until ? `They stay timed out in a server until ${longer.toISOString()}.` : detail;
+      done.push({ ...discordEffect(action({ guildId, userId, reason: request.reference }, until), { id, detail: said }), target });
+    }
+    return done;
   }
 
   return {
     ...createNoticeEffects(parts),
-    "discord.ban_end": banEnd,
+    "discord.ban_end": createBanEnd(causes),
     "discord.roles_add": {
       preview: "The Discord roles of the staff role are given, where they are a member.",
       apply(approval, { userId, roleKey }) {
@@ -106,9 +121,10 @@ export function createDiscordEffects(parts: DiscordEffectDeps): SomeEffects<Keys
         const guildIds = named.length === 0 ? ours : named.filter((id) => ours.includes(id));
         const none = "It names no server the bot is in.";
         if (guildIds.length === 0) return await orNothing([], none);
-        if (action === "unban")
-          for (const guildId of guildIds) await endBansInTx(approval.tx, { userId, guildId, by: approval.request.reference });
-        if (action !== "role_remove") return await orNothing(punish(approval, action, { userId, guildIds, length }), none);
+        const kind = endedBy[action];
+        if (kind !== undefined)
+          for (const guildId of guildIds) await causes.endInTx(approval.tx, { guildId, userId }, { kind, by: approval.request.reference });
+        if (action !== "role_remove") return await orNothing(await punish(approval, action, { userId, guildIds, length }), none);
         const taken = new Set(earlier.flatMap(({ key, target }) => (key === "discord.roles_remove" ? [target?.id] : [])));
         const roles = rolesToTake(userId).filter(({ guildId, roleId }) => guildIds.includes(guildId) && !taken.has(roleId));
         return await orNothing(

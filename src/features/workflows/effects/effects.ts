@@ -17,9 +17,18 @@ import type {
   Reversal,
 } from "./types.ts";
 import { RESTJSONErrorCodes as Codes } from "discord-api-types/v10";
-import { amendsKeyOf, Delivered, DiscordEffectInput, isAmends, mayBeDone, refusalOf, type Compensating } from "./discord-effect.ts";
+import {
+  amendsKeyOf,
+  calledOff,
+  Delivered,
+  DiscordEffectInput,
+  isAmends,
+  refusalOf,
+  type Amended,
+  type Compensating,
+} from "./discord-effect.ts";
 import type { NoticeTexts } from "./notice-texts.ts";
-import { takenBackOf } from "./shared-actions.ts";
+import { takenBackOf, type Causes } from "./shared-actions.ts";
 import type { Kind } from "../kinds/kind.ts";
 import { kinds } from "../kinds/kinds.ts";
 import { guildOf } from "../requests/fields.ts";
@@ -57,7 +66,7 @@ const sameEffect: Readonly<Record<string, EffectKey>> = {
 };
 
 /** Carries out what approvals do and takes it back, by the table. */
-export function createEffects(table: EffectTable, notices: Pick<NoticeTexts, "withReason">) {
+export function createEffects(table: EffectTable, notices: Pick<NoticeTexts, "withReason">, causes: Causes) {
   const keyOf = (name: string): EffectKey | undefined => {
     const key = sameEffect[name] ?? name;
     return isEffect(table, key) ? key : undefined;
@@ -65,6 +74,7 @@ export function createEffects(table: EffectTable, notices: Pick<NoticeTexts, "wi
   const usesOf = (kind: Kind, payload: Record<string, unknown>): Bound[] => kind.effects(payload).map((use) => bind(table, use));
   let listener: () => void = () => undefined;
   const wake = (): void => listener();
+  const takenBack: TakenBack = (row, reversal) => takenBackOf(causes, row, reversal);
 
   /** Keep what was done, and what is left to be done, behind the request's earlier effects. */
   async function append(tx: Tx, request: Pick<Request, "id" | "effects">, done: Earlier): Promise<WorkflowEffect[]> {
@@ -121,7 +131,7 @@ export function createEffects(table: EffectTable, notices: Pick<NoticeTexts, "wi
       const amends: (Done & { key: string })[] = [];
       const taken: WorkflowEffect[] = [];
       for (const row of rows) {
-        const change = await undoneBy(undoOf(table, keyOf(row.key)), { ...reversal, reworded }, row);
+        const change = await undoneBy({ undo: undoOf(table, keyOf(row.key)), takenBack }, { ...reversal, reworded }, row);
         if (change === null) continue;
         amends.push(...(change.amends ?? []).map((done) => ({ key: amendsKeyOf(row.key), ...done })));
         const { status, detail, dueAt = null, undo } = change;
@@ -133,8 +143,13 @@ export function createEffects(table: EffectTable, notices: Pick<NoticeTexts, "wi
     },
 
     append,
+
+    /** What is left to be done for a delivered effect whose ground is gone. */
+    takenBack,
   };
 }
+
+type TakenBack = (row: WorkflowEffect, reversal: Compensating) => Promise<Amended | undefined>;
 
 function rowOf(tx: Tx, requestId: string, place: number, done: Done & { key: string }): WorkflowEffect {
   const { key, status, target, detail, input, undo, dueAt } = done;
@@ -175,12 +190,16 @@ interface Change {
 const keyOfEnd: EffectKey = "discord.ban_end";
 
 /** How an effect stands once its approval is taken back; null: as before. */
-async function undoneBy(undo: UndoOf, reversal: Reversal & Compensating, row: WorkflowEffect): Promise<Change | null> {
+async function undoneBy(
+  { undo, takenBack }: { undo: UndoOf; takenBack: TakenBack },
+  reversal: Reversal & Compensating,
+  row: WorkflowEffect,
+): Promise<Change | null> {
   if (isAmends(row)) return null;
   if (row.status === "pending" || row.status === "failed") return calledOff(row, reversal.tx.now);
   // What a punishment's length ended is over, and is not begun again.
   if (row.status !== "done" || keyOfEnd === row.key) return null;
-  const amended = await takenBackOf(row, reversal);
+  const amended = await takenBack(row, reversal);
   if (amended !== undefined) return amended;
   if (undo === undefined) return null;
   const { restored, detail, amends } = await undo(reversal, row);
@@ -189,12 +208,6 @@ async function undoneBy(undo: UndoOf, reversal: Reversal & Compensating, row: Wo
     detail: restored ? detail : `${row.detail} ${detail}`,
     ...(amends !== undefined && { amends }),
   };
-}
-
-/** What was not done will not be. What the bot may have done all the same is due once more: nothing of it stays. */
-function calledOff(row: WorkflowEffect, now: Date): Change {
-  if (!mayBeDone(row)) return { status: "skipped", detail: `${row.detail} It was called off before it was done.` };
-  return { status: "skipped", detail: `${row.detail} It was called off while it was being done.`, dueAt: row.dueAt ?? now };
 }
 
 /** The effects that the decision leaves on. @throws ProblemError for those nobody switches off */

@@ -32,11 +32,27 @@ export interface PunishmentNotice extends Notice {
   length: number | null;
   until: Date | null;
   /** What the bot does besides. */
-  discord: { action: AnnouncedMeasure; guildIds: readonly string[]; until: Date } | null;
+  discord: {
+    action: AnnouncedMeasure;
+    guildIds: readonly string[];
+    /** The end that holds, also where an earlier timeout lasts longer than this one. */
+    until: Date;
+    isEarlierLonger: boolean;
+  } | null;
   /** Null: it is over. */
   appealUntil: Date | null;
   /** Whether the person is on the staff and can still appeal by command. */
   hasCommands: boolean;
+}
+
+/** A decision that an appeal has shortened. */
+export interface ReducedNotice extends Notice {
+  /** What was decided: the action of the punishment. */
+  action: string;
+  /** When it ends now; null: when the staff end it. */
+  until: Date | null;
+  /** Whether another decision keeps the person so for longer. */
+  isKeptLonger: boolean;
 }
 
 export interface OwnerNotice extends Notice {
@@ -81,6 +97,7 @@ export interface Letter {
 /** The words of what the bot writes to people. They are stored with the effect that sends them. */
 export interface NoticeTexts {
   punishment(notice: PunishmentNotice): Letter;
+  reduced(notice: ReducedNotice): Letter;
   owner(notice: OwnerNotice): Letter;
   welcome(notice: WelcomeNotice): Letter;
   /** For the requester of a recruitment, when its trial ends. */

@@ -1,6 +1,7 @@
 import type { GuildState } from "../../../discord/guild-state.ts";
 import { addSeconds } from "../../../kernel/clock.ts";
 import { parseDuration } from "../../../kernel/fields.ts";
+import type { CausesInForce } from "../../../discord-actions/in-force.ts";
 import type { AccessDirectory } from "../../permissions/access/access.ts";
 import type { RosterService } from "../../roster/roster.service.ts";
 import type { StaffService } from "../../staff/staff.service.ts";
@@ -20,6 +21,7 @@ export interface NoticeEffectDeps {
   guildState: Pick<GuildState, "guilds">;
   roster: Pick<RosterService, "find">;
   notices: NoticeTexts;
+  causes: Pick<CausesInForce, "timedOutUntil" | "endInTx" | "afterWithdrawing" | "afterTimeoutChange">;
 }
 
 const day = 86_400;
@@ -27,9 +29,12 @@ const day = 86_400;
 const leavesAccess: ReadonlySet<Punishment["action"]> = new Set<Punishment["action"]>(["warning", "strike", "probation"]);
 
 /** What approvals write to people. */
-export function createNoticeEffects({ staff, access, guildState, roster, notices }: NoticeEffectDeps): SomeEffects<NoticeKeys> {
+export function createNoticeEffects({ staff, access, guildState, roster, notices, causes }: NoticeEffectDeps): SomeEffects<NoticeKeys> {
   /** What the bot does in Discord for the same approval, unless the decision switched that off. */
-  function penaltyOf({ tx, input }: Approval, { discordAction, guildIds, length }: Punishment): PunishmentNotice["discord"] {
+  async function penaltyOf(
+    { tx, input }: Approval,
+    { userId, discordAction, guildIds, length }: Punishment,
+  ): Promise<PunishmentNotice["discord"]> {
     if (
       discordAction === "none" ||
       discordAction === "untimeout" ||
@@ -39,20 +44,25 @@ export function createNoticeEffects({ staff, access, guildState, roster, notices
       return null;
     const ours = guildState.guilds().flatMap(({ id, present }) => (present ? [id] : []));
     const named = guildIds.length === 0 ? ours : guildIds.filter((id) => ours.includes(id));
-    return named.length === 0 ? null : { action: discordAction, guildIds: named, until: penaltyEnd(length, tx.now) };
+    if (named.length === 0) return null;
+    const own = penaltyEnd(length, tx.now);
+    let until = own;
+    // A longer timeout stays: the message says when the person can write again.
+    if (discordAction === "timeout") for (const guildId of named) until = later(until, await causes.timedOutUntil(tx, { guildId, userId }));
+    return { action: discordAction, guildIds: named, until, isEarlierLonger: until > own };
   }
 
   return {
     "notice.subject": {
       preview: "The subject is told by message.",
       isOptional: true,
-      apply(approval, input) {
+      async apply(approval, input) {
         const { action, userId, roleKey, points, guildIds } = input;
-        if (!isAnnounced(action)) return skipped("This is a matter of the staff: the subject is told nothing.");
+        if (!isAnnounced(action)) return await skipped("This is a matter of the staff: the subject is told nothing.");
         const { now } = approval.tx;
         const until = untilOf(input.length, approval.from);
         const appealUntil = appealEnd(input.appealUntil, now);
-        const discord = penaltyOf(approval, input);
+        const discord = await penaltyOf(approval, input);
         const letter = notices.punishment({
           ...noticeOf(approval),
           // Filed over HTTP it comes from no channel, but may be about one server alone.
@@ -70,7 +80,7 @@ export function createNoticeEffects({ staff, access, guildState, roster, notices
         // Whoever was removed can no longer be written to.
         const isRemoved = first !== undefined && (discord?.action === "kick" || discord?.action === "ban");
         const before = isRemoved ? memberKey({ guildId: first, userId }) : undefined;
-        return send(approval, "notice.subject", { userId, letter, detail: "The subject is told.", before });
+        return await send(approval, "notice.subject", { userId, letter, detail: "The subject is told.", before });
       },
     },
     "notice.owner": {
@@ -127,6 +137,10 @@ export function createNoticeEffects({ staff, access, guildState, roster, notices
       },
     },
   };
+}
+
+function later(one: Date, other: Date | null): Date {
+  return other !== null && other > one ? other : one;
 }
 
 function noticeOf({ request, input }: Approval): Notice {

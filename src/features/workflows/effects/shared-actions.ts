@@ -1,65 +1,60 @@
-import type { Tx } from "../../../database/database.ts";
+import type { CauseInForce, CausesInForce, Place } from "../../../discord-actions/in-force.ts";
 import type { WorkflowEffect } from "../../../generated/sqlite/client.ts";
-import { compensationOf, Delivered, isAmends, DiscordEffectInput, type Amended, type Compensating } from "./discord-effect.ts";
+import {
+  amendsIdOf,
+  compensationOf,
+  Delivered,
+  discordEffect,
+  DiscordEffectInput,
+  type Amended,
+  type Compensating,
+} from "./discord-effect.ts";
 
-type Discord = DiscordEffectInput["discord"];
-/** What several approvals can ask for alike, and what stands in Discord once only. */
-type Shared = Extract<Discord, { kind: "ban" | "role_remove" }>;
-type Found = WorkflowEffect & { request: { status: string } };
+/** How the causes of all features are asked what remains of an action. */
+export type Causes = Pick<CausesInForce, "afterWithdrawing">;
+
+type EffectCause = CauseInForce & Place;
 
 /**
- * As `compensationOf`, but what another approval in force asks for alike stays until the last of them is taken back.
+ * Work out what is left to be done once the approval behind a delivered effect is taken back. What another approval or a list asks for
+ * alike stays in place.
  * @param row as the bot delivered it
  */
-export async function takenBackOf(row: WorkflowEffect, reversal: Compensating): Promise<Amended | undefined> {
-  const { tx } = reversal;
-  const action = sharedOf(row);
-  const delivered = Delivered.safeParse(row.undo);
-  if (action === undefined || !delivered.success) return compensationOf(row, reversal);
-  await tx.lock(`discord:${nameOf(action)}`);
-  const alike = await alikeOf(tx, row, action);
-  const left = alike.filter((other) => isLeft(other));
-  if (!delivered.data.changed && left.length === 0) return compensationOf(row, reversal);
-  if (alike.some((other) => other.requestId !== row.requestId && isAsking(other))) {
-    const undo = { ...delivered.data, ...(delivered.data.changed && { left: true }) };
-    return { status: "reversed", detail: `${row.detail} It stays: another approval asks for the same.`, amends: [], undo };
-  }
-  for (const { requestId, place } of left)
-    await tx.db.workflowEffect.updateMany({ where: { requestId, place }, data: { undo: { changed: true } } });
-  return compensationOf({ ...row, undo: { ...delivered.data, changed: true } }, reversal);
+export async function takenBackOf(causes: Causes, row: WorkflowEffect, reversal: Compensating): Promise<Amended | undefined> {
+  const { tx, reason } = reversal;
+  const cause = causeOf(row, "");
+  if (cause === undefined || !Delivered.safeParse(row.undo).success) return compensationOf(row, reversal);
+  const { stays, next } = await causes.afterWithdrawing(tx, { ...cause, reason });
+  const detail = next?.kind === "timeout" ? "The timeout gets the end of the one that remains." : "The bot takes back what it did.";
+  return {
+    status: "reversed",
+    detail: stays === null ? row.detail : `${row.detail} ${stays}`,
+    amends: next === null ? [] : [discordEffect(next, { id: amendsIdOf(row, tx.now), detail })],
+  };
 }
 
-function sharedOf({ input }: Pick<WorkflowEffect, "input">): Shared | undefined {
-  const { data } = DiscordEffectInput.safeParse(input);
-  return data?.discord.kind === "ban" || data?.discord.kind === "role_remove" ? data.discord : undefined;
+/** What an effect keeps in force in Discord; undefined for what only happens once. @param reference of its request */
+export function causeOf(row: WorkflowEffect, reference: string): EffectCause | undefined {
+  const action = DiscordEffectInput.safeParse(row.input).data?.discord;
+  if (action?.kind !== "ban" && action?.kind !== "timeout" && action?.kind !== "role_add" && action?.kind !== "role_remove")
+    return undefined;
+  const { changed = false, until: shown } = Delivered.safeParse(row.undo).data ?? {};
+  return {
+    feature: "request",
+    id: causeIdOf(row),
+    reference,
+    kind: action.kind,
+    guildId: action.guildId,
+    userId: action.userId,
+    ...("roleId" in action && { roleId: action.roleId }),
+    until: action.kind === "timeout" ? new Date(action.until) : null,
+    ...(changed && shown !== undefined && { shown: new Date(shown) }),
+    changed,
+    state: row.status === "pending" ? "pending" : "done",
+    at: row.at,
+  };
 }
 
-function nameOf(action: Shared): string {
-  return [action.kind, action.guildId, action.userId, ...(action.kind === "role_remove" ? [action.roleId] : [])].join(":");
-}
-
-/** Every other effect that does the same to the same person. */
-async function alikeOf({ db }: Tx, row: WorkflowEffect, action: Shared): Promise<Found[]> {
-  const found = await db.workflowEffect.findMany({
-    where: {
-      targetKind: row.targetKind,
-      targetId: row.targetId,
-      status: { in: ["pending", "done", "reversed"] },
-      request: { subjects: { some: { kind: "user", subjectId: action.userId } } },
-      NOT: { requestId: row.requestId, place: row.place },
-    },
-    include: { request: { select: { status: true } } },
-  });
-  return found.filter((other) => {
-    const same = sharedOf(other);
-    return same !== undefined && !isAmends(other) && nameOf(same) === nameOf(action);
-  });
-}
-
-function isAsking({ status, request }: Found): boolean {
-  return status !== "reversed" && request.status === "approved";
-}
-
-function isLeft({ status, undo }: WorkflowEffect): boolean {
-  return status === "reversed" && Delivered.safeParse(undo).data?.left === true;
+export function causeIdOf({ requestId, place }: Pick<WorkflowEffect, "requestId" | "place">): string {
+  return `${requestId}:${place.toString()}`;
 }

@@ -16,6 +16,7 @@ import { createEffectTable, type EffectRooms } from "../effects/table.ts";
 import { createEffects, type Effects } from "../effects/effects.ts";
 import { createHistory } from "../history/history.service.ts";
 import { createOverturning } from "./overturn.ts";
+import { createLengths, type LengthDeps } from "./lengths.ts";
 import { createChecks, type ChecksDeps } from "../checks/checks.ts";
 import { prefixesOf, type Staff } from "../policies/check.ts";
 import { policiesOf } from "../policies/policies.ts";
@@ -52,13 +53,18 @@ interface OwnDeps extends Deps<"database" | "events" | "guildState" | "cursors">
   requests: Reading;
 }
 
-export type WorkflowsDeps = OwnDeps & Omit<EffectRooms, "overturning"> & ChecksDeps & Pick<SuspensionDeps, "blacklist">;
+export type WorkflowsDeps = OwnDeps &
+  Omit<EffectRooms, "overturning" | "lengths"> &
+  Pick<LengthDeps, "causes" | "roster" | "staff"> &
+  ChecksDeps &
+  Pick<SuspensionDeps, "blacklist">;
 
 export function createWorkflowsService(parts: WorkflowsDeps) {
   const { database, audit, events, evidence, guildState, access, reach, matches, cursors, clock = systemClock } = parts;
   const { referencePrefix, filing = defaultFilingLimits, requests: reading, notices } = parts;
   const overturning = createOverturning({ audit, events, reach, effects: () => effects });
-  const effects: Effects = createEffects(createEffectTable({ ...parts, overturning }), notices);
+  const lengths = createLengths({ ...parts, effects: () => effects });
+  const effects: Effects = createEffects(createEffectTable({ ...parts, overturning, lengths }), notices, parts.causes);
   const checks = createChecks(parts);
   const suspensions = createSuspensions(parts);
   const { create, fileInTx } = createFiling({

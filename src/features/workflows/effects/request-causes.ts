@@ -1,0 +1,70 @@
+import type { CauseInForce, CauseSource, Place } from "../../../discord-actions/in-force.ts";
+import type { Tx } from "../../../database/database.ts";
+import { Prisma, type WorkflowEffect } from "../../../generated/sqlite/client.ts";
+import { calledOff, Delivered, isAmends, mayBeDone } from "./discord-effect.ts";
+import { causeIdOf, causeOf } from "./shared-actions.ts";
+
+type Found = WorkflowEffect & { request: { status: string; reference: string } };
+
+/** What approvals in force have the bot do: each effect is a cause until its approval is taken back or its time is over. */
+export function createRequestCauses(wake: () => void): CauseSource {
+  /** Every effect that acts on the person there, with what it asks for. */
+  async function effectsOf({ db }: Tx, { guildId, userId }: Place): Promise<{ row: Found; cause: CauseInForce }[]> {
+    const rows = await db.workflowEffect.findMany({
+      where: {
+        status: { in: ["pending", "done", "reversed"] },
+        input: { not: Prisma.DbNull },
+        request: { subjects: { some: { kind: "user", subjectId: userId } } },
+      },
+      include: { request: { select: { status: true, reference: true } } },
+      orderBy: [{ requestId: "asc" }, { place: "asc" }],
+    });
+    return rows.flatMap((row) => {
+      const cause = isAmends(row) ? undefined : causeOf(row, row.request.reference);
+      return cause?.guildId === guildId && cause.userId === userId ? [{ row, cause }] : [];
+    });
+  }
+
+  return {
+    feature: "request",
+
+    async causesOf(tx, place) {
+      const all = await effectsOf(tx, place);
+      const left = all.filter(({ row }) => row.status === "reversed" && Delivered.safeParse(row.undo).data?.left === true);
+      const inForce = all.filter(({ row }) => row.status !== "reversed" && row.request.status === "approved");
+      return inForce.map(({ cause }) => {
+        const isHeir = left.some((one) => one.cause.kind === cause.kind && one.cause.roleId === cause.roleId);
+        return isHeir ? { ...cause, changed: true } : cause;
+      });
+    },
+
+    async signsOf(tx, place) {
+      return (await effectsOf(tx, place)).flatMap(({ cause }) => (cause.kind === "ban" ? [cause.reference] : []));
+    },
+
+    async mark({ db }, id, { changed, until }) {
+      const where = placeOf(id);
+      const row = await db.workflowEffect.findUnique({ where: { requestId_place: where } });
+      if (row === null || (row.status === "pending" && !changed)) return;
+      const undo = row.status === "pending" ? { mayBeDone: true } : { changed, ...(until && { until: until.toISOString() }) };
+      await db.workflowEffect.updateMany({ where: { ...where, status: row.status }, data: { undo } });
+    },
+
+    async end(tx, place, { kind, by }) {
+      for (const { row, cause } of await effectsOf(tx, place)) {
+        if (cause.kind !== kind || row.status === "reversed") continue;
+        // A ban that had not been there before would be lifted again by what is due for it.
+        const change =
+          row.status === "pending" ? calledOff(row, tx.now) : { status: "reversed", detail: `${row.detail} It was lifted by ${by}.` };
+        const where = { ...placeOf(causeIdOf(row)), status: row.status };
+        await tx.db.workflowEffect.updateMany({ where, data: { ...change, dueAt: change.dueAt ?? null, updatedAt: tx.now } });
+        if (row.status === "pending" && mayBeDone(row)) tx.afterCommit(wake);
+      }
+    },
+  };
+}
+
+function placeOf(id: string): { requestId: string; place: number } {
+  const at = id.lastIndexOf(":");
+  return { requestId: id.slice(0, at), place: Number(id.slice(at + 1)) };
+}
