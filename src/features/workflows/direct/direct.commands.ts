@@ -24,6 +24,7 @@ import { parseDuration } from "../../../kernel/fields.ts";
 import { effectLines, locateRequest, addressOf } from "../commands/replies.ts";
 import { opensRequest, requestLine } from "../commands/review.ts";
 import { linesOf } from "../commands/moves.ts";
+import { deletionTime } from "../requests/fields.ts";
 import type { WorkflowView } from "../requests/workflows.schema.ts";
 import {
   actionSpecs,
@@ -39,6 +40,7 @@ const operation = "moderate";
 const user: OptionSpec = { name: "user", kind: "user", required: true };
 const reason: OptionSpec = { name: "reason", kind: "text", required: true, completes: "reason-template", max: 1000 };
 const points: OptionSpec = { name: "points", kind: "integer" };
+const deletion: OptionSpec = { name: "delete-messages", kind: "text", max: 40, time: deletionTime };
 const silent: OptionSpec = { name: "notify-subject", kind: "boolean" };
 
 /** The lengths that are offered before anything is typed. */
@@ -73,7 +75,7 @@ function inputOf(action: string, given: CommandInput, { guildId = "" }: Call) {
   const body = {
     action,
     user_id: textIn(given, "user"),
-    ...picked(given, "reason", "points", "notify-subject"),
+    ...picked(given, "reason", "points", "delete-messages", "notify-subject"),
     ...durationIn(given),
     ...(evidence.length > 0 && { evidence }),
     channel_id: given.channel,
@@ -93,6 +95,7 @@ function moderationEntry(action: DirectAction): Entry {
       reason,
       ...(length === "optional" ? [durations.optional] : []),
       ...(hasPoints ? [points] : []),
+      ...(action === "ban" ? [deletion] : []),
       ...(isAnnounced ? [silent] : []),
     ],
     input: (given, call) => inputOf(action, given, call),

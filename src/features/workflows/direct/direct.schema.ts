@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { Duration, parseDuration, Snowflake, text, Timestamp } from "../../../kernel/fields.ts";
 import { levels } from "../../../kernel/permissions.ts";
-import { Evidence } from "../requests/fields.ts";
+import { DeleteMessages, Evidence, onlyBansDelete } from "../requests/fields.ts";
 import { EffectView, WarningView } from "../requests/workflows.schema.ts";
 import { statuses } from "../state/table.ts";
 
@@ -48,11 +48,12 @@ export const ModerateInput = z
         "How long: needed for a timeout (28 days at most); of a ban, until the bot lifts it; of a warning, until it counts no longer. `null`: permanent, which needs as many approvals as everything grave",
     }),
     points: z.int().min(0).max(10).optional().meta({ description: "Of a warning: what it adds to the ledger of strikes; 0 unless told" }),
+    delete_messages: DeleteMessages.optional(),
     notify_subject: z.boolean().optional().meta({ description: "Whether the person is written to; true unless told" }),
     evidence: z.array(Evidence).max(20).optional(),
     channel_id: Snowflake.optional().meta({ description: "Where in Discord it was done" }),
   })
-  .superRefine(({ action, duration, points, notify_subject: isTold }, context) => {
+  .superRefine(({ action, duration, points, delete_messages: deletion, notify_subject: isTold }, context) => {
     const { length, hasPoints = false, isAnnounced = false } = actionSpecs[action];
     const refuse = (field: string, code: string, message: string) =>
       context.addIssue({ code: "custom", path: [field], message, params: { code } });
@@ -61,6 +62,7 @@ export const ModerateInput = z
     if (action === "timeout" && (parseDuration(duration ?? "") ?? 0) > maxTimeout)
       refuse("duration", "too_long", "Discord times nobody out for longer than 28 days. Use a ban with a length instead.");
     if (points !== undefined && !hasPoints) refuse("points", "not_offered", "Only a warning carries points here.");
+    if (deletion !== undefined && action !== "ban") refuse("delete_messages", "not_offered", onlyBansDelete);
     if (isTold === true && !isAnnounced) refuse("notify_subject", "not_offered", "The person is not written to about this.");
   })
   .meta({ id: "ModerateInput" });

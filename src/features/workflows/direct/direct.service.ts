@@ -118,11 +118,14 @@ export function createDirect(parts: DirectDeps) {
 export type DirectService = ReturnType<typeof createDirect>;
 
 /** The punishment request that an action is. */
-function requestOf(guildId: string, { channel_id: channelId, evidence, notify_subject: isTold, ...input }: ModerateInput): object {
+function requestOf(
+  guildId: string,
+  { channel_id: channelId, evidence, notify_subject: isTold, delete_messages: deletion, ...input }: ModerateInput,
+): object {
   const { isAnnounced = false } = actionSpecs[input.action];
   return {
     ...input,
-    discord: { guild_ids: [guildId] },
+    discord: { guild_ids: [guildId], ...(deletion !== undefined && { delete_messages: deletion }) },
     notify_subject: isAnnounced && isTold !== false,
     ...(evidence !== undefined && { evidence }),
     ...(channelId !== undefined && { origin: { guild_id: guildId, channel_id: channelId } }),

@@ -23,6 +23,7 @@ export const directTexts = texts({
     "kick notify-subject": "Whether the person is written to",
     "ban reason": "Why; the person reads it. Or the name of a reason template",
     "ban duration": "How long, such as 2 weeks; without it until somebody lifts it",
+    "ban delete-messages": "How far back their messages are deleted, such as 1 hour; 7 days at most",
     "ban notify-subject": "Whether the person is written to",
     "untimeout reason": "Why, or the name of a reason template",
     "unban reason": "Why, or the name of a reason template",
@@ -71,6 +72,7 @@ export const directTexts = texts({
     "kick notify-subject": "Ob der Person geschrieben wird",
     "ban reason": "Warum; die Person liest es. Oder der Name einer Begründungsvorlage",
     "ban duration": "Wie lange, etwa 2 Wochen; ohne Angabe, bis ihn jemand aufhebt",
+    "ban delete-messages": "Wie weit zurück ihre Nachrichten gelöscht werden, etwa 1 Stunde; höchstens 7 Tage",
     "ban notify-subject": "Ob der Person geschrieben wird",
     "untimeout reason": "Warum, oder der Name einer Begründungsvorlage",
     "unban reason": "Warum, oder der Name einer Begründungsvorlage",
@@ -117,6 +119,9 @@ export const directSentences: Sentences = {
   "Say how long: 28 days at most.": "Sag, wie lange: höchstens 28 Tage.",
   "Discord times nobody out for longer than 28 days. Use a ban with a length instead.":
     "Discord schaltet niemanden länger als 28 Tage stumm. Nimm stattdessen einen Bann mit Dauer.",
+  "Only a ban deletes messages.": "Nur ein Bann löscht Nachrichten.",
+  "Write a length of 7 days at most, such as 1h or P7D, or none.":
+    "Gib eine Dauer von höchstens 7 Tagen an, etwa 1h oder P7D, oder none für keine.",
   "Only a warning carries points here.": "Nur eine Verwarnung zählt hier Punkte.",
   "The person is not written to about this.": "Darüber wird der Person nicht geschrieben.",
   "Another reason has this name.": "Eine andere Begründung heißt schon so.",

@@ -20,13 +20,18 @@ interface Role {
   roleId: string;
 }
 
-const penalties: Readonly<Record<Penalty, { detail: string; action: (member: Member, until: Date) => DiscordActionDraft }>> = {
+const penalties: Readonly<
+  Record<Penalty, { detail: string; action: (member: Member, more: { until: Date; deleteMessageSeconds: number }) => DiscordActionDraft }>
+> = {
   timeout: {
     detail: "They are timed out in a server.",
-    action: (member, until) => ({ ...member, kind: "timeout", until: until.toISOString() }),
+    action: (member, { until }) => ({ ...member, kind: "timeout", until: until.toISOString() }),
   },
   kick: { detail: "They are removed from a server.", action: (member) => ({ ...member, kind: "kick" }) },
-  ban: { detail: "They are banned from a server.", action: (member) => ({ ...member, kind: "ban" }) },
+  ban: {
+    detail: "They are banned from a server.",
+    action: (member, { deleteMessageSeconds }) => ({ ...member, kind: "ban", ...(deleteMessageSeconds > 0 && { deleteMessageSeconds }) }),
+  },
   untimeout: { detail: "Their timeout in a server is lifted.", action: (member) => ({ ...member, kind: "timeout_lift" }) },
   unban: { detail: "Their ban in a server is lifted.", action: (member) => ({ ...member, kind: "unban" }) },
 };
@@ -63,14 +68,23 @@ export function createDiscordEffects(parts: DiscordEffectDeps): SomeEffects<Keys
     });
   }
 
-  function punish(approval: Approval, kind: Penalty, { userId, guildIds, length }: Omit<EffectInputs["discord.punish"], "action">): Done[] {
-    const { request, tx } = approval;
+  function punish(
+    approval: Approval,
+    kind: Penalty,
+    { userId, guildIds, length, deleteMessageSeconds: asked = 0 }: Omit<EffectInputs["discord.punish"], "action">,
+  ): Done[] {
+    const { request, tx, from } = approval;
     const until = penaltyEnd(length, tx.now);
+    // A decision that is put back in force later is not about what the person wrote in between.
+    const deleteMessageSeconds = from < tx.now ? 0 : asked;
     const { action, detail } = penalties[kind];
     return guildIds.map((guildId) => {
       const id = nameOf(approval, "discord.punish", `${kind}:${guildId}`);
       const target = { kind: "server", id: guildId };
-      return { ...discordEffect(action({ guildId, userId, reason: request.reference }, until), { id, detail }), target };
+      return {
+        ...discordEffect(action({ guildId, userId, reason: request.reference }, { until, deleteMessageSeconds }), { id, detail }),
+        target,
+      };
     });
   }
 
@@ -101,14 +115,15 @@ export function createDiscordEffects(parts: DiscordEffectDeps): SomeEffects<Keys
     "discord.punish": {
       preview: ({ action }) => `In Discord: ${action.replace("_", " ")}.`,
       isOptional: true,
-      async apply(approval, { userId, action, guildIds: named, length }, earlier) {
+      async apply(approval, { userId, action, guildIds: named, length, deleteMessageSeconds = 0 }, earlier) {
         const ours = presentGuilds();
         const guildIds = named.length === 0 ? ours : named.filter((id) => ours.includes(id));
         const none = "It names no server the bot is in.";
         if (guildIds.length === 0) return await orNothing([], none);
         if (action === "unban")
           for (const guildId of guildIds) await endBansInTx(approval.tx, { userId, guildId, by: approval.request.reference });
-        if (action !== "role_remove") return await orNothing(punish(approval, action, { userId, guildIds, length }), none);
+        if (action !== "role_remove")
+          return await orNothing(punish(approval, action, { userId, guildIds, length, deleteMessageSeconds }), none);
         const taken = new Set(earlier.flatMap(({ key, target }) => (key === "discord.roles_remove" ? [target?.id] : [])));
         const roles = rolesToTake(userId).filter(({ guildId, roleId }) => guildIds.includes(guildId) && !taken.has(roleId));
         return await orNothing(
