@@ -108,8 +108,8 @@ describe("a raid is answered in one step", () => {
     expect([isThere(message), deletions(user)]).toEqual([false, [86_400]]);
 
     // The appeal is heard, the person writes again, and the ruling is taken back.
-    const owners = [await staffAtConsole(world, "owner"), await staffAtConsole(world, "owner")];
-    const [judge, other] = owners;
+    const judge = await staffAtConsole(world, "owner");
+    const other = await staffAtConsole(world, "owner");
     const grounds = "The account was stolen on the day of the raid.";
     const filed = (await world.post("/workflows/appeal", { target: reference, grounds, user_id: user.id }, { actor: second })).body;
     const rule = (decision: string, actor = judge) =>

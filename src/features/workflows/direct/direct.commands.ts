@@ -33,6 +33,7 @@ import {
   type ModerationAnswer,
   type ReasonTemplate,
   type ReasonsView,
+  type UndoAnswer,
 } from "./direct.schema.ts";
 import type { LookAnswer } from "./looking.schema.ts";
 
@@ -119,6 +120,24 @@ function outcomeReply(action: DirectAction, answer: ModerationAnswer, { t, given
           people === "" ? t("direct ask nobody") : t("direct ask", { people }),
         ];
   const show = pressButton(opensRequest.press, { reference }, t("button show"));
+  const undo = answer.undo_until === null ? [] : [pressButton(undoPress, { reference }, t("button undo"))];
+  return { content: cut(lines.join("\n"), 1900), components: [rowOf(show, ...undo)] };
+}
+
+const undoPress: PressSpec = { name: "un", carries: [{ name: "reference", kind: "text" }] };
+
+/** What was taken back, or why it was not and who may reverse it. */
+function undoReply({ reference: name, undone, refused, deciders, effects, replayed }: UndoAnswer, { t }: Wording): Reply {
+  const reference = escapeText(name);
+  const people = deciders.map((id) => `<@${id}>`).join(", ");
+  const lines = undone
+    ? [t(replayed === true ? "direct undone before" : "direct undone", { reference }), ...effectLines(effects, t)]
+    : [
+        t("direct not undone", { reference }),
+        sentenceText(refused?.detail ?? "", t),
+        people === "" ? t("direct undo nobody") : t("direct undo ask", { people }),
+      ];
+  const show = pressButton(opensRequest.press, { reference: name }, t("button show"));
   return { content: cut(lines.join("\n"), 1900), components: [rowOf(show)] };
 }
 
@@ -155,6 +174,19 @@ const later: readonly Entry[] = [
       content: t(replayed === true ? "direct looked before" : "direct looked", { reference: escapeText(reference) }),
     }),
     press: lookPress,
+  },
+  {
+    command: "review",
+    path: "undo",
+    operation: "undoModeration",
+    options: [
+      { name: "reference", kind: "text", required: true, completes: "own-request", max: 64 },
+      { name: "reason", kind: "text", max: 1000 },
+    ],
+    locate: locateRequest,
+    input: (given) => ({ params: addressOf(given), body: picked(given, "reason") }),
+    show: undoReply,
+    press: undoPress,
   },
 ];
 

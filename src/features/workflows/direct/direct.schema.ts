@@ -72,6 +72,38 @@ export type ModerateInput = z.input<typeof ModerateInput>;
 export const waitReasons = ["not_set_up", "level", "length", "approvals", "rank", "conflict", "denied", "key"] as const;
 export type WaitReason = (typeof waitReasons)[number];
 
+/** What its author takes back alone for a while. */
+export const undoableActions = ["warning", "note", "timeout"] as const satisfies readonly DirectAction[];
+export type UndoableAction = (typeof undoableActions)[number];
+
+export const UndoInput = z
+  .strictObject({
+    reason: text(10, 1000).optional().meta({ description: "Why, in 10 characters or more; the person reads it if they were written to" }),
+  })
+  .meta({ id: "UndoInput" });
+export type UndoInput = z.input<typeof UndoInput>;
+
+const UndoRefusal = z.object({
+  code: z.enum(["not_direct", "not_own", "action", "late", "built_on", "right"]),
+  detail: z.string(),
+});
+export type UndoRefusal = z.infer<typeof UndoRefusal>;
+
+export const UndoAnswer = z
+  .object({
+    success: z.literal(true),
+    id: z.string(),
+    reference: z.string().meta({ example: "PUN-REQ-000001" }),
+    status: z.enum(statuses),
+    undone: z.boolean().meta({ description: "It was taken back. Otherwise nothing was changed" }),
+    refused: UndoRefusal.nullable().meta({ description: "Why it was not taken back; null: it was" }),
+    deciders: z.array(Snowflake).meta({ description: "Of what was not taken back: up to three people who may reverse it" }),
+    effects: z.array(EffectView).meta({ description: "What was done and how it stands now" }),
+    replayed: z.literal(true).optional().meta({ description: "It was taken back before; nothing happened" }),
+  })
+  .meta({ id: "ModerationUndone", description: "What came of taking back one's own act" });
+export type UndoAnswer = z.infer<typeof UndoAnswer>;
+
 export const ModerationAnswer = z
   .object({
     success: z.literal(true),
@@ -85,6 +117,7 @@ export const ModerationAnswer = z
       .meta({ description: "Why it waits; null: it is done" }),
     deciders: z.array(Snowflake).meta({ description: "Of what waits: up to three people who may decide it" }),
     approvals: z.object({ have: z.int(), required: z.int() }),
+    undo_until: Timestamp.nullable().meta({ description: "Until when its author takes it back alone; null: not at all" }),
     warnings: z.array(WarningView),
     effects: z.array(EffectView).meta({ description: "What was done, or is left for the bot; empty while it waits" }),
   })

@@ -1,20 +1,31 @@
 import type { Deps } from "../../deps.ts";
 import type { Tx } from "../../../database/database.ts";
-import type { Level } from "../../../kernel/permissions.ts";
+import type { Level, PermissionKey } from "../../../kernel/permissions.ts";
 import { requireWrite, type Call } from "../../../kernel/call.ts";
-import { fieldError, ProblemError } from "../../../kernel/errors.ts";
+import { fieldError, ProblemError, recordNotFound } from "../../../kernel/errors.ts";
+import { isoOrNull } from "../../../kernel/fields.ts";
 import type { LinkReach } from "../../links/reach.ts";
 import type { Ranks } from "../requests/context.ts";
 import type { FileInTx } from "../requests/create.ts";
-import type { Acting } from "../requests/act.ts";
+import { openRequest, type Acting } from "../requests/act.ts";
 import { understand } from "../requests/intake.ts";
 import { visibleDecision } from "../requests/visibility.ts";
-import { kinds } from "../kinds/kinds.ts";
+import { viewerOf, type Request } from "../requests/workflows.policy.ts";
+import { kindOf, kinds } from "../kinds/kinds.ts";
 import { approvalsFor, policyOf } from "../policies/policies.ts";
-import { actionSpecs, ModerateInput, nameKey, type ModerationAnswer } from "./direct.schema.ts";
+import {
+  actionSpecs,
+  ModerateInput,
+  nameKey,
+  UndoInput,
+  type ModerationAnswer,
+  type UndoAnswer,
+  type UndoRefusal,
+} from "./direct.schema.ts";
 import { directPolicy } from "./direct.policy.ts";
 import { createLooking, type LookingDeps } from "./looking.ts";
 import { createDirectSettings, directSetting, reasonsSetting, type DirectSettingsDeps } from "./settings.service.ts";
+import { refusedAsBuiltOn, undoEnd, undoReason, undoRefusal } from "./undo.ts";
 import { waitOf } from "./waiting.ts";
 
 /** Who there is on the staff, and how they stand. */
@@ -28,6 +39,7 @@ export interface DirectDeps extends DirectSettingsDeps, LookingDeps, Deps<"datab
   reach: Pick<LinkReach, "linkedAccountsOf">;
   fileInTx: FileInTx;
   approveInTx: Acting["approveInTx"];
+  undoInTx: Acting["undoInTx"];
 }
 
 const type = "punishment";
@@ -36,7 +48,7 @@ const maxDeciders = 3;
 
 /** Moderation in one step: one punishment request, filed and, where the server's rules let its requester, decided in one transaction. */
 export function createDirect(parts: DirectDeps) {
-  const { database, access, reach, fileInTx, approveInTx } = parts;
+  const { database, access, reach, fileInTx, approveInTx, undoInTx } = parts;
   const settings = createDirectSettings(parts);
 
   /** The text of a template, where the reason names one. @throws ProblemError validation_failed for a reason that is too short */
@@ -48,7 +60,12 @@ export function createDirect(parts: DirectDeps) {
     return reason;
   }
 
-  async function waitFor(tx: Tx, guildId: string, { action, user_id: userId, duration }: ModerateInput, approvals: number) {
+  async function waitFor(
+    tx: Tx,
+    guildId: string,
+    { action, user_id: userId, duration }: Pick<ModerateInput, "action" | "user_id" | "duration">,
+    approvals: number,
+  ) {
     const { call } = tx;
     const actor = access.of(call.actor?.id ?? "");
     const subject = access.of(userId);
@@ -66,19 +83,30 @@ export function createDirect(parts: DirectDeps) {
     });
   }
 
-  /** Up to three people who may decide about somebody in a server, those of the lowest rank first. */
-  function decidersOf({ actor }: Call, guildId: string, userId: string): string[] {
+  /** Up to three people who may decide about somebody in a server, or reverse a decision, those of the lowest rank first. */
+  function decidersOf({ actor }: Call, guildId: string, userId: string, permission: PermissionKey = directPolicy.decide): string[] {
     const subject = access.of(userId);
     const found = access.people().flatMap((id) => {
       const person = access.of(id);
       const isAbove = person.isOwner || !subject.isStaff || person.rank > subject.rank;
-      const may = person.isStaff && isAbove && person.decide(directPolicy.decide, guildId).allowed;
+      const may = person.isStaff && isAbove && person.decide(permission, guildId).allowed;
       return may && id !== actor?.id && id !== userId ? [{ id, rank: person.rank }] : [];
     });
     return found
       .toSorted((a, b) => a.rank - b.rank || (a.id < b.id ? -1 : 1))
       .slice(0, maxDeciders)
       .map(({ id }) => id);
+  }
+
+  /** Why a decision is not the caller's to take back alone; null: it is. */
+  async function undoRefused(tx: Tx, request: Request, actorId: string): Promise<UndoRefusal | null> {
+    const refused = undoRefusal(request, actorId, tx.now) ?? (await refusedAsBuiltOn(tx.db, request, actorId));
+    if (refused !== null) return refused;
+    const { guildId, userId } = placeOf(request);
+    const { action, duration } = request.payload as Pick<ModerateInput, "action" | "duration">;
+    // Staff whom the rules of the server no longer let do it do not undo it either.
+    const wait = await waitFor(tx, guildId, { action, user_id: userId, duration }, request.approvalsRequired);
+    return wait === null ? null : { code: "right", detail: wait.detail };
   }
 
   return {
@@ -106,16 +134,66 @@ export function createDirect(parts: DirectDeps) {
         const told = { success: true, id, reference, warnings } as const;
         if (waits !== null) {
           const deciders = decidersOf(call, guildId, input.user_id);
-          return { ...told, status: filed.status, direct: false, waits, deciders, approvals: { have: 0, required }, effects: [] };
+          const approvals = { have: 0, required };
+          return { ...told, status: filed.status, direct: false, waits, deciders, approvals, undo_until: null, effects: [] };
         }
         const { status, approvals, effects } = visibleDecision(call, type, await approveInTx(tx, type, id, reason));
-        return { ...told, status, direct: true, waits: null, deciders: [], approvals, effects };
+        const until = isoOrNull(undoEnd(input.action, tx.now));
+        return { ...told, status, direct: true, waits: null, deciders: [], approvals, undo_until: until, effects };
+      });
+    },
+
+    /**
+     * Take back a warning, a note or a timeout that the caller decided alone a short while ago. Where it is not theirs to take back,
+     * nothing changes, and the answer says why and who may.
+     * @param key id or reference, in any case
+     * @throws ZodError, ProblemError acting_user_required, permission_denied, record_not_found, conflict_of_interest, hierarchy_violation,
+     * invalid_transition
+     */
+    async undo(call: Call, named: string, key: string, body: UndoInput): Promise<UndoAnswer> {
+      requireWrite(call, directPolicy.read);
+      const { reason = undoReason } = UndoInput.parse(body);
+      const kind = kindOf(named);
+      if (kind === undefined) throw recordNotFound();
+      return await database.write(call, async (tx): Promise<UndoAnswer> => {
+        const { accounts } = await viewerOf(tx.db, reach, call);
+        const request = await openRequest(tx, { type: kind, key, permission: directPolicy.read, accounts });
+        const actorId = call.actor?.id;
+        if (actorId === undefined) throw new ProblemError("acting_user_required");
+        const { id, reference } = request;
+        const status = request.status as UndoAnswer["status"];
+        // Of one that is reversed already, the move says so.
+        const refused = request.isDirect && status !== "approved" ? null : await undoRefused(tx, request, actorId);
+        if (refused === null) {
+          const done = visibleDecision(call, kind, await undoInTx(tx, kind, id, reason));
+          const replayed = done.replayed === true && { replayed: true as const };
+          return {
+            success: true,
+            id,
+            reference,
+            status: done.status,
+            undone: true,
+            refused,
+            deciders: [],
+            effects: done.effects,
+            ...replayed,
+          };
+        }
+        const { guildId, userId } = placeOf(request);
+        const deciders = decidersOf(call, guildId, userId, `workflows.${kind}.reverse`);
+        return { success: true, id, reference, status, undone: false, refused, deciders, effects: [] };
       });
     },
   };
 }
 
 export type DirectService = ReturnType<typeof createDirect>;
+
+/** The server and the person that a decision is about; of one that is not direct there may be none. */
+function placeOf({ payload }: Request): { guildId: string; userId: string } {
+  const { user_id: userId = "", discord } = payload as unknown as { user_id?: string; discord?: { guild_ids?: readonly string[] } };
+  return { guildId: discord?.guild_ids?.[0] ?? "", userId };
+}
 
 /** The punishment request that an action is. */
 function requestOf(
