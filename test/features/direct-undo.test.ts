@@ -118,7 +118,9 @@ describe("taking back one's own act", () => {
       expect(body.deciders).toContain(admin.id);
     });
     expect(await read(reference)).toEqual(before);
-    await later(14.5 * minute, async () => void expect((await undo(reference)).body.undone).toBe(true));
+    await later(14.5 * minute, async () => {
+      expect((await undo(reference)).body.undone).toBe(true);
+    });
   });
 
   test("not what somebody else did, a kick or a ban, what waited for others, or what the rules no longer let them do", async () => {

@@ -83,7 +83,7 @@ export function banRoutes(world: World): Route[] {
 function deleteMessagesOf(world: World, guild: Guild, user: User, seconds: number): void {
   const since = world.now() - seconds * 1000;
   for (const { messages } of guild.channels.values())
-    for (const message of [...messages.values()]) if (message.author === user && message.createdAt >= since) deleteMessage(world, message);
+    for (const message of messages.values()) if (message.author === user && message.createdAt >= since) deleteMessage(world, message);
 }
 
 function deletionOf(seconds: unknown): number {

@@ -39,6 +39,7 @@ import type { LookAnswer } from "./looking.schema.ts";
 
 const operation = "moderate";
 const user: OptionSpec = { name: "user", kind: "user", required: true };
+const users: OptionSpec = { name: "users", kind: "text", max: 6000, orPick: "user" };
 const reason: OptionSpec = { name: "reason", kind: "text", required: true, completes: "reason-template", max: 1000 };
 const points: OptionSpec = { name: "points", kind: "integer" };
 const deletion: OptionSpec = { name: "delete-messages", kind: "text", max: 40, time: deletionTime };
@@ -70,12 +71,20 @@ const commandOf: Readonly<Record<DirectAction, string>> = {
   unban: "unban",
 };
 
+/** The ids of people that were typed or mentioned, each once; what is no id stays as it was typed, for the route to refuse. */
+function peopleIn(typed: string): string[] {
+  const names = typed.replaceAll("><", "> <").split(/[\s,;]+/);
+  return [...new Set(names.flatMap((name) => (name === "" ? [] : [name.replace(/^<@!?(\d+)>$/, "$1")])))];
+}
+
 /** What the route is sent: the server and the channel are those of the command. */
 function inputOf(action: string, given: CommandInput, { guildId = "" }: Call) {
   const evidence = linesOf(textIn(given, "evidence"));
+  const several = peopleIn(textIn(given, "users") ?? "");
   const body = {
     action,
     user_id: textIn(given, "user"),
+    ...(several.length > 0 && { user_ids: several }),
     ...picked(given, "reason", "points", "delete-messages", "notify-subject"),
     ...durationIn(given),
     ...(evidence.length > 0 && { evidence }),
@@ -91,12 +100,12 @@ function moderationEntry(action: DirectAction): Entry {
     path: "",
     operation,
     options: [
-      user,
+      ...(action === "ban" ? [] : [user]),
       ...(length === "needed" ? [durations.needed] : []),
       reason,
       ...(length === "optional" ? [durations.optional] : []),
       ...(hasPoints ? [points] : []),
-      ...(action === "ban" ? [deletion] : []),
+      ...(action === "ban" ? [{ ...user, required: false }, users, deletion] : []),
       ...(isAnnounced ? [silent] : []),
     ],
     input: (given, call) => inputOf(action, given, call),
@@ -111,8 +120,16 @@ function outcomeReply(action: DirectAction, answer: ModerationAnswer, { t, given
   const filled = { user: `<@${textIn(given, "user") ?? ""}>`, reference: escapeText(reference) };
   const lasts = typeof duration === "string" ? t("direct lasts", { length: lengthText(parseDuration(duration) ?? 0, t) }) : "";
   const people = deciders.map((id) => `<@${id}>`).join(", ");
-  const lines =
-    waits === null
+  const several = answer.requests.length > 1;
+  const lines = several
+    ? [
+        t("direct done several", {
+          count: answer.requests.length,
+          first: escapeText(reference),
+          last: escapeText(answer.requests.at(-1)?.reference ?? ""),
+        }),
+      ]
+    : waits === null
       ? [t(`direct done ${action}`, { ...filled, lasts }), ...effectLines(effects, t)]
       : [
           t("direct filed", { ...filled, action: enumLabel(action, t) }),

@@ -26,7 +26,7 @@ export function directRoutes(direct: DirectService): Route[] {
     post("/guilds/{guild_id}/moderation", "moderate", {
       summary: "Warn, note, time out, kick or ban somebody, or lift it",
       description:
-        "One punishment request, filed and decided in one step where the rules of the server let the acting person decide alone (`direct`). Otherwise it waits: `waits` says why, `deciders` whom to ask.",
+        "One punishment request, filed and decided in one step where the rules of the server let the acting person decide alone (`direct`). Otherwise it waits: `waits` says why, `deciders` whom to ask. A ban of several people (`user_ids`) is done whole by somebody who decides it alone, or refused.",
       access: { permission: directPolicy.read },
       request: {
         params,
@@ -50,6 +50,7 @@ export function directRoutes(direct: DirectService): Route[] {
           undo_until: null,
           warnings: [],
           effects: [],
+          requests: [{ user_id: "80351110224678912", id: "0199f3a0-0000-7000-8000-000000000000", reference: "PUN-REQ-000001" }],
         },
       },
       refusals: ["record_not_found", "duplicate_open", "conflict_of_interest", "hierarchy_violation", "invalid_transition"],

@@ -35,11 +35,16 @@ export const actionSpecs: Readonly<Record<DirectAction, ActionSpec>> = {
 };
 
 const maxTimeout = 28 * 86_400;
+/** The most people that one ban takes. */
+export const maxBanned = 200;
 
 export const ModerateInput = z
   .strictObject({
     action: z.enum(directActions),
-    user_id: Snowflake,
+    user_id: Snowflake.optional(),
+    user_ids: z.array(Snowflake).min(1).max(maxBanned).optional().meta({
+      description: "Of a ban, instead of `user_id`: several people, all or none of whom are banned. Each gets a request and a case",
+    }),
     reason: text(1, 1000).meta({
       description: "Why, in 10 characters or more, or the name of a reason template of the server. The person is told it",
     }),
@@ -49,22 +54,39 @@ export const ModerateInput = z
     }),
     points: z.int().min(0).max(10).optional().meta({ description: "Of a warning: what it adds to the ledger of strikes; 0 unless told" }),
     delete_messages: DeleteMessages.optional(),
-    notify_subject: z.boolean().optional().meta({ description: "Whether the person is written to; true unless told" }),
+    notify_subject: z
+      .boolean()
+      .optional()
+      .meta({ description: "Whether the person is written to; by default one person is, several are not" }),
     evidence: z.array(Evidence).max(20).optional(),
     channel_id: Snowflake.optional().meta({ description: "Where in Discord it was done" }),
   })
-  .superRefine(({ action, duration, points, delete_messages: deletion, notify_subject: isTold }, context) => {
-    const { length, hasPoints = false, isAnnounced = false } = actionSpecs[action];
-    const refuse = (field: string, code: string, message: string) =>
-      context.addIssue({ code: "custom", path: [field], message, params: { code } });
-    if (length === "none" && duration !== undefined) refuse("duration", "not_offered", "This has no length.");
-    if (length === "needed" && typeof duration !== "string") refuse("duration", "required", "Say how long: 28 days at most.");
-    if (action === "timeout" && (parseDuration(duration ?? "") ?? 0) > maxTimeout)
-      refuse("duration", "too_long", "Discord times nobody out for longer than 28 days. Use a ban with a length instead.");
-    if (points !== undefined && !hasPoints) refuse("points", "not_offered", "Only a warning carries points here.");
-    if (deletion !== undefined && action !== "ban") refuse("delete_messages", "not_offered", onlyBansDelete);
-    if (isTold === true && !isAnnounced) refuse("notify_subject", "not_offered", "The person is not written to about this.");
-  })
+  .superRefine(
+    ({ action, user_id: userId, user_ids: userIds, duration, points, delete_messages: deletion, notify_subject: isTold }, context) => {
+      const { length, hasPoints = false, isAnnounced = false } = actionSpecs[action];
+      const refuse = (field: string, code: string, message: string) =>
+        context.addIssue({ code: "custom", path: [field], message, params: { code } });
+      if (userId === undefined && userIds === undefined) refuse("user_id", "required", "Say who it is about.");
+      if (userId !== undefined && userIds !== undefined)
+        refuse("user_ids", "conflicting_fields", "Send user_id for one person, or user_ids for several.");
+      if (userIds !== undefined && action !== "ban") refuse("user_ids", "not_offered", "Only a ban takes several people.");
+      for (const [index, id] of (userIds ?? []).entries())
+        if (userIds?.indexOf(id) !== index)
+          context.addIssue({
+            code: "custom",
+            path: ["user_ids", index],
+            message: "This person is named twice.",
+            params: { code: "repeated" },
+          });
+      if (length === "none" && duration !== undefined) refuse("duration", "not_offered", "This has no length.");
+      if (length === "needed" && typeof duration !== "string") refuse("duration", "required", "Say how long: 28 days at most.");
+      if (action === "timeout" && (parseDuration(duration ?? "") ?? 0) > maxTimeout)
+        refuse("duration", "too_long", "Discord times nobody out for longer than 28 days. Use a ban with a length instead.");
+      if (points !== undefined && !hasPoints) refuse("points", "not_offered", "Only a warning carries points here.");
+      if (deletion !== undefined && action !== "ban") refuse("delete_messages", "not_offered", onlyBansDelete);
+      if (isTold === true && !isAnnounced) refuse("notify_subject", "not_offered", "The person is not written to about this.");
+    },
+  )
   .meta({ id: "ModerateInput" });
 export type ModerateInput = z.input<typeof ModerateInput>;
 
@@ -119,7 +141,12 @@ export const ModerationAnswer = z
     approvals: z.object({ have: z.int(), required: z.int() }),
     undo_until: Timestamp.nullable().meta({ description: "Until when its author takes it back alone; null: not at all" }),
     warnings: z.array(WarningView),
-    effects: z.array(EffectView).meta({ description: "What was done, or is left for the bot; empty while it waits" }),
+    effects: z.array(EffectView).meta({
+      description: "What was done, or is left for the bot; empty while it waits, and of several people, whose requests say it",
+    }),
+    requests: z
+      .array(z.object({ user_id: Snowflake, id: z.string(), reference: z.string() }))
+      .meta({ description: "The request about each person; `id` and `reference` are those of the first" }),
   })
   .meta({ id: "Moderation", description: "What came of a moderation action" });
 export type ModerationAnswer = z.infer<typeof ModerationAnswer>;

@@ -47,7 +47,7 @@ export async function checkFiling(tx: Tx, filing: Filing): Promise<Checked> {
   const requester = tx.call.actor?.id;
   const about = filing.subjects.filter(({ kind }) => ["user", "server", "record"].includes(kind));
   const ofRequester = requester === undefined || filing.isDirect ? [] : [`workflow-requester:${requester}`];
-  await tx.lock(...ofRequester, `workflow-subjects:${filing.type}:${subjectsKey(about)}`);
+  await tx.lock(...ofRequester, subjectsLock(filing.type, about));
   const neighbours = await readNeighbours(tx, filing, about);
   const open = neighbours.filter((request) => request.status !== "denied" && statusAt(request, tx.now) !== "expired");
   const isSame = (request: Request) =>
@@ -73,7 +73,7 @@ export async function requireUnique(tx: Tx, request: Request, subjects: readonly
   const about = subjects.map(({ kind, id }) => ({ kind, subjectId: id }));
   const key = subjectsKey(about);
   const keyOf = (one: Request) => subjectsKey(subjectsOf(one).map(({ kind, id }) => ({ kind, subjectId: id })));
-  await tx.lock(`workflow-subjects:${request.type}:${key}`);
+  await tx.lock(subjectsLock(request.type, about));
   const found = await tx.db.workflowRequest.findMany({
     where: {
       id: { not: request.id },
@@ -89,6 +89,11 @@ export async function requireUnique(tx: Tx, request: Request, subjects: readonly
     (one) => statusAt(one, tx.now) !== "expired" && keyOf(one) === key && mayKnow({ call: tx.call, accounts }, one),
   );
   if (duplicate !== undefined) throw new ProblemError("duplicate_open", { extra: { reference: duplicate.reference } });
+}
+
+/** What is held while a request of a kind about some subjects is filed or changed. */
+export function subjectsLock(type: string, subjects: readonly { kind: string; subjectId: string }[]): string {
+  return `workflow-subjects:${type}:${subjectsKey(subjects)}`;
 }
 
 /** Open requests about any of the subjects, and those of this kind denied within the cool-down. */
