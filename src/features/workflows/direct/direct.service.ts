@@ -72,7 +72,7 @@ export function createDirect(parts: DirectDeps) {
     const { call } = tx;
     const actorId = call.actor?.id ?? "";
     const actor = access.of(actorId);
-    const accounts = [actorId, ...(await reach.linkedAccountsOf(tx.db, actorId))];
+    const accounts = new Set([actorId, ...(await reach.linkedAccountsOf(tx.db, actorId))]);
     const rules = (await directSetting.read(tx.db, guildId)).value;
     return userIds.map((userId) => {
       const subject = access.of(userId);
@@ -84,7 +84,7 @@ export function createDirect(parts: DirectDeps) {
         approvals,
         isDenied: actor.explicitDenials.some((key) => key === directPolicy.decide || key === "*"),
         isOutranked: !actor.isOwner && subject.isStaff && subject.rank >= actor.rank,
-        isConflicted: accounts.includes(userId),
+        isConflicted: accounts.has(userId),
       });
     });
   }
