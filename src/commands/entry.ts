@@ -23,6 +23,8 @@ export interface TimeSpec {
   kind: "length" | "end" | "time" | "past";
   /** Whether there may be no end, which the value is then `permanent` for. */
   canBePermanent?: boolean;
+  /** Whether there may be no length at all, which the value is then `none` for. */
+  canBeNone?: true;
   /** What is offered before anything is typed, where the usual lengths do not fit. */
   usual?: readonly (readonly [Unit, number])[];
   /** Whether the route takes a value, as the HTTP API writes it. */

@@ -21,7 +21,15 @@ const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/;
 /** Fields that hold the id of a person, or several. */
 const peopleFields = /(?:^|_)(?:user_ids?|by|author|author_id|lead|team|requester|supervisor|supervisor_id)$/;
 /** Fields that hold a length of time as it is typed. */
-const lengthFields: ReadonlySet<string> = new Set(["appeal_until", "due", "duration", "grace_period", "new_duration", "review_after"]);
+const lengthFields: ReadonlySet<string> = new Set([
+  "appeal_until",
+  "delete_messages",
+  "due",
+  "duration",
+  "grace_period",
+  "new_duration",
+  "review_after",
+]);
 /** Fields that hold a sentence of the service. */
 const sentenceFields: ReadonlySet<string> = new Set(["cause", "detail", "failure", "warning"]);
 /** Fields that hold what people wrote: no word of it is one of ours. */

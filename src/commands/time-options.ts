@@ -5,11 +5,13 @@ import { partsText } from "./length-text.ts";
 import { minuteOf } from "./sources.ts";
 import type { Translate } from "./texts.ts";
 import {
+  isNone,
   isPermanent,
   lengthIn,
   lengthOf,
   type LengthParts,
   momentOf,
+  none,
   partsOf,
   permanent,
   permanentWords,
@@ -45,8 +47,9 @@ const unread = {
   past: "Write a date or a time, such as 2026-01-31, 2026-01-31 18:00 or 2 days ago.",
 } as const satisfies Record<TimeSpec["kind"], string>;
 
-function timeIn({ kind, canBePermanent }: TimeSpec, typed: string, now: Date): string | undefined {
+function timeIn({ kind, canBePermanent, canBeNone }: TimeSpec, typed: string, now: Date): string | undefined {
   if (canBePermanent === true && isPermanent(typed)) return permanent;
+  if (canBeNone === true && isNone(typed)) return none;
   const length = kind === "length" || kind === "end" ? lengthIn(typed) : undefined;
   if (length !== undefined) return length;
   return kind === "length" ? undefined : momentOf(typed, now, kind !== "past");
@@ -70,6 +73,7 @@ const halfTyped = /^(?:in |vor )?(\d{1,3})\s*(\p{L}*)$/iu;
 export function timeChoices(spec: TimeSpec, typed: string, now: Date, t: Translate): Choice[] {
   const text = typed.trim().normalize("NFC");
   const choices = [
+    ...(spec.canBeNone === true && (text === "" || isNone(text)) ? [{ name: t("length none"), value: none }] : []),
     ...wordsFor(spec, text, now, t),
     ...lengthsFor(text, spec.usual).flatMap((parts) => lengthChoice(spec, parts, now, t)),
     ...dateFor(spec, text, now),

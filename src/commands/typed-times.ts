@@ -39,6 +39,14 @@ export function isPermanent(text: string): boolean {
   return permanentWords.some((word) => word === plain(text));
 }
 
+const noneWords = ["none", "no", "nothing", "0", "keine", "nein", "nichts"] as const;
+export const none = noneWords[0];
+
+/** Whether a text says that there is no length at all. */
+export function isNone(text: string): boolean {
+  return noneWords.some((word) => word === plain(text));
+}
+
 const plain = (text: string): string => text.trim().normalize("NFC").toLowerCase().replaceAll(/\s+/g, " ");
 
 /** A count and a unit, after what joins them to those before: `30m`, `, 2 days`, ` and a week`. */

@@ -111,7 +111,8 @@ export const DiscordAction = z.discriminatedUnion("kind", [
   /** With `until` only a timeout that ends then, or at one of those times, is lifted; one that somebody else has set meanwhile stays. */
   z.object({ kind: z.literal("timeout_lift"), ...member, until: z.union([Timestamp, z.array(Timestamp)]).optional() }),
   z.object({ kind: z.literal("kick"), ...member }),
-  z.object({ kind: z.literal("ban"), ...member }),
+  /** `deleteMessageSeconds`: how far back the person's messages in the server are deleted, 7 days at most; none without it. */
+  z.object({ kind: z.literal("ban"), ...member, deleteMessageSeconds: z.int().min(0).max(604_800).optional() }),
   /** With `onlyWith` only a ban whose reason contains it, or one of them, is lifted; one that somebody else has made stays. */
   z.object({ kind: z.literal("unban"), ...member, onlyWith: z.union([z.string(), z.array(z.string())]).optional() }),
   z.object({ kind: z.literal("message_user"), ...every, userId: Snowflake, content }),

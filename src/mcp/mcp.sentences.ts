@@ -79,6 +79,7 @@ export const mcpSentences: Sentences = {
   "Dismiss a suggested request": "Einen vorgeschlagenen Antrag verwerfen",
   "Warn, note, time out, kick or ban somebody, or lift it":
     "Jemanden verwarnen, vermerken, stummschalten, kicken oder bannen, oder das aufheben",
+  "Take back one's own warning, note or timeout": "Eigene Verwarnung, Notiz oder eigenen Timeout zurücknehmen",
   "Note that somebody else has looked at a direct decision": "Vermerken, dass jemand anderes eine direkte Entscheidung geprüft hat",
   "Choose what each level does alone in a server": "Festlegen, was jede Stufe auf einem Server allein darf",
   "Replace the reason templates of a server": "Die Begründungsvorlagen eines Servers ersetzen",

@@ -298,6 +298,7 @@ test("every route, asked as it should be and by all who should not, answers only
       removeExemption: { discord_user_id: viewer.id },
       amendWorkflow: { website_id: amended.body.id },
       lookAtWorkflow: { type: "punishment", website_id: alone.body.id },
+      undoModeration: { type: "punishment", website_id: alone.body.id },
       deleteCaseLink: { link_id: caseLink.body.data.id },
       retryWorkflowEffect: { website_id: untold.body.id },
       deleteCallsignPool: { key: "unused" },

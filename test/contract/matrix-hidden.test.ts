@@ -65,6 +65,7 @@ const scenes: Record<string, () => Promise<Hidden>> = {
   }),
   "GET /workflows/{type}/{id}/history": () => confidentialRequest(),
   "POST /workflows/{type}/{id}/look": () => confidentialRequest(),
+  "POST /workflows/{type}/{id}/undo": async () => ({ ...(await confidentialRequest()), body: {} }),
   "GET /workflows/{type}/{id}/comments": () => confidentialRequest(),
   "POST /workflows/{type}/{id}/comments": async () => ({ ...(await confidentialRequest()), body: { body: "Between us." } }),
   "PATCH /workflows/{type}/{id}/comments/{comment_id}": async () => {

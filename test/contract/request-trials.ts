@@ -292,6 +292,7 @@ export const trials: Readonly<Record<WorkflowKind, Readonly<Record<string, Trial
     }),
     demote_to: punishment("moderator", { given: { action: "demotion", demote_to: "helper" }, before: (ground) => ground.employ(p1) }),
     "discord.action": punishment("kick"),
+    "discord.delete_messages": punishment("1h", { given: { discord: { action: "ban", guild_ids: [guilds[0]] } } }),
     "discord.guild_ids.*": punishment(guilds[1]),
     notify_subject: punishment(false),
     appeal_until: punishment("P20D"),

@@ -38,3 +38,24 @@ test("two who ban the same person at once, and many who act on others, each get 
   expect(await read.workflowStep.count({ where: { action: "look" } })).toBe(1);
   expect(bans()).toHaveLength(1);
 });
+
+test("two who ban the same people at once, several and one by one, wait for each other and never get stuck", async () => {
+  const world = await createWorld();
+  const staff = await Promise.all(["admin", "admin", "admin"].map((level) => staffAtConsole(world, level as "admin")));
+  const owner = await staffAtConsole(world, "owner");
+  expect((await world.put(`/guilds/${world.guild.id}/direct`, { ban: { level: "admin" } }, { actor: owner })).status).toBe(200);
+  const ids = Array.from({ length: 12 }, () => world.member().id);
+  const [first, second, third] = staff;
+  const ban = (who: object, actor = first) =>
+    world.post(`/guilds/${world.guild.id}/moderation`, { action: "ban", reason, notify_subject: false, ...who }, { actor: actor ?? owner });
+  const answers = await Promise.all([
+    ban({ user_ids: ids }),
+    ban({ user_ids: ids.toReversed() }, second),
+    ...ids.map((id) => ban({ user_id: id }, third)),
+  ]);
+  expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201));
+  const { read } = world.app.database;
+  expect(await read.workflowRequest.count({ where: { isDirect: true, status: "approved" } })).toBe(36);
+  expect([await read.case.count(), await read.caseAction.count()]).toEqual([12, 36]);
+  await world.sandbox.waitFor(() => world.guild.bans().length === 12);
+});

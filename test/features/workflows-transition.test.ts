@@ -14,7 +14,7 @@ import {
   type Vote,
 } from "../../src/features/workflows/state/transition.ts";
 import { actions, isOpenStatus, moves, statuses, type Action, type Status } from "../../src/features/workflows/state/table.ts";
-import { describeCell } from "./workflows-table.pure.ts";
+import { describeCell, levelCan } from "./workflows-table.pure.ts";
 import { printTable } from "./workflows-table.print.ts";
 import { actionNames, expected, roles, statusNames, wordOf } from "./workflows-table.ts";
 import { runsOf } from "../support/size.ts";
@@ -99,6 +99,30 @@ describe("the table of legal moves", () => {
     const printed = printTable();
     expect(printed.match(/^\| `/gm)).toHaveLength(roles.length * actions.length);
     expect(printed).not.toContain("≠");
+  });
+});
+
+describe("one's own direct decision", () => {
+  const own = (rest: Partial<Context> = {}) => as("me", { can: levelCan.bind(undefined, "moderator"), isOwnDirectUndo: true, ...rest });
+  const decided = (status: Status, rest: Partial<State> = {}) => fresh({ status, votes: [vote("me")], reversalsRequired: 2, ...rest });
+
+  test("is reversed alone by its author, who may reverse nothing else; every other cell of the table stays as it is", () => {
+    for (const action of actions)
+      for (const status of statuses) {
+        const usual = codeOf(decided(status), action, own({ isOwnDirectUndo: false }));
+        const isUndo = action === "reverse" && status === "approved";
+        const expectedCode = isUndo ? "reversed" : action === "reverse" ? "invalid_transition" : usual;
+        expect([action, status, codeOf(decided(status), action, own())]).toEqual([action, status, expectedCode]);
+        if (isUndo) expect(usual).toBe("permission_denied");
+      }
+  });
+
+  test("is not reversed alone by somebody partial or outranked, in another revision, or where others approved it too", () => {
+    expect(codeOf(decided("approved"), "reverse", own({ isConflicted: true }))).toBe("conflict_of_interest");
+    expect(codeOf(decided("approved"), "reverse", own({ isOutranked: true }))).toBe("hierarchy_violation");
+    expect(codeOf(decided("approved"), "reverse", own(), { expectedRevision: 7 })).toBe("precondition_failed");
+    expect(codeOf(decided("approved", { votes: [vote("me"), vote("you")] }), "reverse", own())).toBe("approved");
+    expect(codeOf(decided("reversed", { votes: [vote("me"), vote("me", "reverse")] }), "reverse", own())).toBe("replayed");
   });
 });
 

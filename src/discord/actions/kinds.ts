@@ -96,9 +96,10 @@ const kinds: { readonly [K in Kind]: ActionKind<Extract<DiscordAction, { kind: K
     },
   },
   ban: {
-    async plan({ guildId, userId }, state) {
+    async plan({ guildId, userId, deleteMessageSeconds: seconds = 0 }, state) {
       if ((await state.ban(guildId, userId)) !== undefined) return { noChange: "The person is banned already." };
-      return { method: "PUT", route: Routes.guildBan(guildId, userId), body: {}, detail: "The person was banned." };
+      const body = seconds === 0 ? {} : { delete_message_seconds: seconds };
+      return { method: "PUT", route: Routes.guildBan(guildId, userId), body, detail: "The person was banned." };
     },
   },
   unban: {

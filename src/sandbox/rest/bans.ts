@@ -1,7 +1,8 @@
 import { PermissionFlagsBits } from "discord-api-types/v10";
 import { compareIds } from "../ids.ts";
 import { invalidForm, unknown } from "../errors.ts";
-import type { Ban, World } from "../model.ts";
+import { deleteMessage } from "../messages.ts";
+import type { Ban, Guild, User, World } from "../model.ts";
 import { userPayload } from "../payloads.ts";
 import { ban, unban } from "../world-members.ts";
 import { auditReason } from "./audit-log.ts";
@@ -57,10 +58,11 @@ export function banRoutes(world: World): Route[] {
       handle(call) {
         const { guild, self } = allowed(call);
         const user = requireUser(world, param(call, "user_id"));
-        checkDeletion(objectBody(call)["delete_message_seconds"]);
+        const seconds = deletionOf(objectBody(call)["delete_message_seconds"]);
         const member = guild.members.get(user.id);
         if (member) requireAbove(guild, self, member);
         ban(world, guild, user, { by: self.user, reason: auditReason(call) });
+        if (seconds > 0) deleteMessagesOf(world, guild, user, seconds);
         return noContent;
       },
     },
@@ -78,8 +80,14 @@ export function banRoutes(world: World): Route[] {
   ];
 }
 
-function checkDeletion(seconds: unknown): void {
-  if (seconds === undefined || seconds === null) return;
-  if (typeof seconds !== "number" || seconds < 0 || seconds > weekInSeconds)
-    throw invalidForm("delete_message_seconds", "NUMBER_TYPE_MAX", `int value should be between 0 and ${weekInSeconds}.`);
+function deleteMessagesOf(world: World, guild: Guild, user: User, seconds: number): void {
+  const since = world.now() - seconds * 1000;
+  for (const { messages } of guild.channels.values())
+    for (const message of messages.values()) if (message.author === user && message.createdAt >= since) deleteMessage(world, message);
+}
+
+function deletionOf(seconds: unknown): number {
+  if (seconds === undefined || seconds === null) return 0;
+  if (typeof seconds === "number" && Number.isInteger(seconds) && seconds >= 0 && seconds <= weekInSeconds) return seconds;
+  throw invalidForm("delete_message_seconds", "NUMBER_TYPE_MAX", `int value should be between 0 and ${weekInSeconds}.`);
 }

@@ -62,6 +62,11 @@ const look = (reference: string): Pick<Case, "given" | "http"> => ({
   http: () => ["POST", `/workflows/punishment/${reference}/look`, {}],
 });
 
+const undo = (reference: string): Pick<Case, "given" | "http"> => ({
+  given: () => ({ reference }),
+  http: () => ["POST", `/workflows/punishment/${reference}/undo`, {}],
+});
+
 /** Moderation in one step, and what is set for it. */
 export const direct: readonly Case[] = [
   ...settings,
@@ -82,5 +87,6 @@ export const direct: readonly Case[] = [
     given: ({ ann: user }) => ({ user }),
     http: ({ ann: { id } }) => ["GET", `/users/${id}/timeline?limit=10`],
   },
+  { entry: "review undo", ...undo("PUN-REQ-000001"), wrong: undo("PUN-REQ-999999") },
   { entry: "review later looked", by: "senior", ...look("PUN-REQ-000001"), wrong: look("PUN-REQ-999999") },
 ];

@@ -20,11 +20,16 @@ export async function moderation({ people, say, menu, begin, world, guild }: Sta
   await say(mona, "note", { user, reason: "Says it was a friend of theirs." });
   await say(mona, "timeout", { user, duration: "1h30m", reason: why });
   await say(mona, "untimeout", { user, reason: "They have understood." });
+  const warned = referenceIn(await say(mona, "warn", { user, reason: why }));
+  await say(ada, "review undo", { reference: warned });
+  await say(mona, "review undo", { reference: warned });
   await say(mona, "kick", { user, reason: why });
   await say(mona, "ban", { user, reason: "spm" });
   await say(vera, "warn", { user, reason: why });
   const banned = referenceIn(await say(ada, "ban", { user, reason: why, duration: "2 weeks" }));
   await say(ada, "unban", { user, reason: "The appeal was heard." });
+  const raiders = [world.member("raider2"), world.member("raider3")].map(({ id }) => `<@${id}>`).join(" ");
+  await say(ada, "ban", { users: raiders, reason: why, duration: "2 weeks", "delete-messages": "1 hour" });
   await menu(mona, "Moderate", user, { form: { action: ["note"], reason: "Came back under another name." } });
   await say(sam, "history", { user });
   await say(sam, "review later list");

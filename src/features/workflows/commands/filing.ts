@@ -71,7 +71,7 @@ function filingOf(type: WorkflowKind): Filing {
     const [field = ""] = fieldsOf(option);
     const isRequired = option.required ?? (required.includes(field) && assumed[field] === undefined);
     const { completes, isPast, max } = option;
-    const time = timeOf(payload.shape, field, isPast === true);
+    const time = option.time ?? timeOf(payload.shape, field, isPast === true);
     const spec = { name: nameOf(option), ...valueOf(option.as, field), ...(max !== undefined && { max }) };
     return {
       ...spec,

@@ -45,19 +45,12 @@ export async function reportOutcome(
   const begun = performance.now();
   let seen = effects;
 
-  async function read(): Promise<Effects> {
-    const view = await unlessRefused(
-      async () => annotated(await verbs.run("getWorkflow", call, { params: { type, id } })).view as WorkflowView,
-    );
-    return view?.effects ?? seen;
-  }
-
   /** @returns whether anything is otherwise than before */
   async function changed(ms: number): Promise<boolean> {
     const end = performance.now() + ms;
     for (let poll = waits.poll; performance.now() < end; poll = Math.min(poll * 1.5, waits.longestPoll)) {
       const written = verbs.requests.changed(id, Math.min(poll, Math.max(1, end - performance.now())));
-      const now = await read();
+      const now = (await readEffects({ id, type }, call, verbs)) ?? seen;
       if (JSON.stringify(now) !== JSON.stringify(seen)) {
         seen = now;
         return true;
@@ -87,4 +80,67 @@ export async function reportOutcome(
 export function decidedReply(answer: DecisionAnswer, verb: string, { t, given, call }: Wording, verbs: Verbs): Promise<Reply> {
   const word = (effects: Effects): Reply => ({ content: decisionText({ ...answer, effects }, t, verb) });
   return reportOutcome({ ...answer, type: textIn(given, "type") ?? "" }, word, call, verbs);
+}
+
+/** One of several requests whose act in Discord has an outcome. */
+export interface Settled {
+  reference: string;
+  userId: string;
+  /** Why it was not done; absent where it was. */
+  error?: string;
+}
+
+/** One of several requests that were decided together, each about one person. */
+export interface OneOfSeveral {
+  id: string;
+  reference: string;
+  user_id: string;
+}
+
+/** How often a reply about several people is replaced, in milliseconds. */
+const severalMs = 4000;
+
+/**
+ * A reply that counts the outcomes of several acts, one request after the other.
+ * @param word the reply for the outcomes that are known
+ */
+export function reportSeveral(
+  requests: readonly OneOfSeveral[],
+  word: (outcomes: readonly Settled[]) => Reply,
+  call: Call,
+  verbs: Verbs,
+): Promise<Reply> {
+  const begun = performance.now();
+  const left = [...requests];
+  const outcomes: Settled[] = [];
+
+  async function settleFirst([{ id, reference, user_id: userId }]: [OneOfSeveral, ...OneOfSeveral[]], ms: number): Promise<void> {
+    const written = verbs.requests.changed(id, ms);
+    const effects = await readEffects({ id, type: "punishment" }, call, verbs);
+    if (effects === undefined || effects.some(isUnderWay)) return await written;
+    const failed = effects.find(({ key, status }) => key === "discord.punish" && status === "failed");
+    outcomes.push({ reference, userId, ...(failed !== undefined && { error: failed.error?.detail ?? "" }) });
+    left.shift();
+  }
+
+  async function next(): Promise<Reply | undefined> {
+    const since = performance.now();
+    for (;;) {
+      const [first, ...others] = left;
+      const ms = severalMs - (performance.now() - since);
+      if (first === undefined || ms <= 0) break;
+      await settleFirst([first, ...others], ms);
+    }
+    if (left.length > 0 && performance.now() - begun > waits.all) return undefined;
+    return { ...word(outcomes), ...(left.length > 0 && { next }) };
+  }
+
+  return Promise.resolve({ ...word(outcomes), next });
+}
+
+async function readEffects({ id, type }: Pick<Decided, "id" | "type">, call: Call, verbs: Verbs): Promise<Effects | undefined> {
+  const view = await unlessRefused(
+    async () => annotated(await verbs.run("getWorkflow", call, { params: { type, id } })).view as WorkflowView,
+  );
+  return view?.effects;
 }

@@ -22,10 +22,11 @@ import { escapeText } from "../../../discord/replies.ts";
 import { sentenceText } from "../../../discord/sentence.ts";
 import type { Call } from "../../../kernel/call.ts";
 import { parseDuration } from "../../../kernel/fields.ts";
-import { reportOutcome } from "../commands/outcomes.ts";
-import { locateRequest, addressOf } from "../commands/replies.ts";
+import { reportOutcome, reportSeveral, type Settled } from "../commands/outcomes.ts";
+import { effectLines, locateRequest, addressOf } from "../commands/replies.ts";
 import { opensRequest, requestLine } from "../commands/review.ts";
 import { linesOf } from "../commands/moves.ts";
+import { deletionTime } from "../requests/fields.ts";
 import type { WorkflowView } from "../requests/workflows.schema.ts";
 import {
   actionSpecs,
@@ -34,13 +35,16 @@ import {
   type ModerationAnswer,
   type ReasonTemplate,
   type ReasonsView,
+  type UndoAnswer,
 } from "./direct.schema.ts";
 import type { LookAnswer } from "./looking.schema.ts";
 
 const operation = "moderate";
 const user: OptionSpec = { name: "user", kind: "user", required: true };
+const users: OptionSpec = { name: "users", kind: "text", max: 6000, orPick: "user" };
 const reason: OptionSpec = { name: "reason", kind: "text", required: true, completes: "reason-template", max: 1000 };
 const points: OptionSpec = { name: "points", kind: "integer" };
+const deletion: OptionSpec = { name: "delete-messages", kind: "text", max: 40, time: deletionTime };
 const silent: OptionSpec = { name: "notify-subject", kind: "boolean" };
 
 /** The lengths that are offered before anything is typed. */
@@ -69,13 +73,21 @@ const commandOf: Readonly<Record<DirectAction, string>> = {
   unban: "unban",
 };
 
+/** The ids of people that were typed or mentioned, each once; what is no id stays as it was typed, for the route to refuse. */
+function peopleIn(typed: string): string[] {
+  const names = typed.replaceAll("><", "> <").split(/[\s,;]+/);
+  return [...new Set(names.flatMap((name) => (name === "" ? [] : [name.replace(/^<@!?(\d+)>$/, "$1")])))];
+}
+
 /** What the route is sent: the server and the channel are those of the command. */
 function inputOf(action: string, given: CommandInput, { guildId = "" }: Call) {
   const evidence = linesOf(textIn(given, "evidence"));
+  const several = peopleIn(textIn(given, "users") ?? "");
   const body = {
     action,
     user_id: textIn(given, "user"),
-    ...picked(given, "reason", "points", "notify-subject"),
+    ...(several.length > 0 && { user_ids: several }),
+    ...picked(given, "reason", "points", "delete-messages", "notify-subject"),
     ...durationIn(given),
     ...(evidence.length > 0 && { evidence }),
     channel_id: given.channel,
@@ -90,11 +102,12 @@ function moderationEntry(action: DirectAction): Entry {
     path: "",
     operation,
     options: [
-      user,
+      ...(action === "ban" ? [] : [user]),
       ...(length === "needed" ? [durations.needed] : []),
       reason,
       ...(length === "optional" ? [durations.optional] : []),
       ...(hasPoints ? [points] : []),
+      ...(action === "ban" ? [{ ...user, required: false }, users, deletion] : []),
       ...(isAnnounced ? [silent] : []),
     ],
     input: (given, call) => inputOf(action, given, call),
@@ -106,8 +119,11 @@ function moderationEntry(action: DirectAction): Entry {
 async function outcomeReply(action: DirectAction, answer: ModerationAnswer, wording: Wording, verbs: Verbs): Promise<Reply> {
   const { t } = wording;
   const { reference, waits, deciders, id } = answer;
-  const components = [rowOf(pressButton(opensRequest.press, { reference }, t("button show")))];
-  const reply = (lines: readonly string[]): Reply => ({ content: cut(lines.join("\n"), 1900), components });
+  const show = pressButton(opensRequest.press, { reference }, t("button show"));
+  const undo = answer.undo_until === null ? [] : [pressButton(undoPress, { reference }, t("button undo"))];
+  const reply = (lines: readonly string[]): Reply => ({ content: cut(lines.join("\n"), 1900), components: [rowOf(show, ...undo)] });
+  if (answer.requests.length > 1)
+    return await reportSeveral(answer.requests, (outcomes) => reply(severalLines(answer, outcomes, t)), wording.call, verbs);
   if (waits === null) {
     const word = (effects: ModerationAnswer["effects"]): Reply => reply(doneLines(action, { ...answer, effects }, wording));
     return await reportOutcome({ id, type: "punishment", effects: answer.effects }, word, wording.call, verbs);
@@ -136,6 +152,25 @@ function doneLines(action: DirectAction, answer: ModerationAnswer, wording: Word
   return [t(`direct ${stateOf(acts)} ${action}`, filledFrom(answer, wording)), ...acts.flatMap((act) => reasonLine(act, t)), ...told];
 }
 
+const shownFailures = 10;
+
+/** How many of several people were banned, and who was not. */
+function severalLines({ requests, reference }: ModerationAnswer, outcomes: readonly Settled[], t: Translate): string[] {
+  const failed = outcomes.filter(({ error }) => error !== undefined);
+  const [count, left] = [requests.length, requests.length - outcomes.length];
+  const filled = { count, left, first: escapeText(reference), last: escapeText(requests.at(-1)?.reference ?? "") };
+  const not = failed
+    .slice(0, shownFailures)
+    .map(({ userId, reference: name, error = "" }) =>
+      t("direct several not", { user: `<@${userId}>`, reference: escapeText(name), why: sentenceText(error, t) }),
+    );
+  return [
+    left > 0 ? t("direct several doing", filled) : t("direct several done", { ...filled, done: count - failed.length }),
+    ...not,
+    ...(failed.length > shownFailures ? [t("direct several more", { count: failed.length - shownFailures })] : []),
+  ];
+}
+
 type Effect = ModerationAnswer["effects"][number];
 
 /** How the acts in Discord stand together; a punishment that needs none is done. */
@@ -157,6 +192,23 @@ function noticeLine({ status, error }: Effect, t: Translate): string[] {
   if (status === "done") return [t("direct told")];
   if (status === "failed") return [t("direct not-told", { why: sentenceText(error?.detail ?? "", t) })];
   return status === "pending" ? [t("direct telling")] : [];
+}
+
+const undoPress: PressSpec = { name: "un", carries: [{ name: "reference", kind: "text" }] };
+
+/** What was taken back, or why it was not and who may reverse it. */
+function undoReply({ reference: name, undone, refused, deciders, effects, replayed }: UndoAnswer, { t }: Wording): Reply {
+  const reference = escapeText(name);
+  const people = deciders.map((id) => `<@${id}>`).join(", ");
+  const lines = undone
+    ? [t(replayed === true ? "direct undone before" : "direct undone", { reference }), ...effectLines(effects, t)]
+    : [
+        t("direct not undone", { reference }),
+        sentenceText(refused?.detail ?? "", t),
+        people === "" ? t("direct undo nobody") : t("direct undo ask", { people }),
+      ];
+  const show = pressButton(opensRequest.press, { reference: name }, t("button show"));
+  return { content: cut(lines.join("\n"), 1900), components: [rowOf(show)] };
 }
 
 const lookPress: PressSpec = { name: "wl", carries: [{ name: "reference", kind: "text" }] };
@@ -192,6 +244,19 @@ const later: readonly Entry[] = [
       content: t(replayed === true ? "direct looked before" : "direct looked", { reference: escapeText(reference) }),
     }),
     press: lookPress,
+  },
+  {
+    command: "review",
+    path: "undo",
+    operation: "undoModeration",
+    options: [
+      { name: "reference", kind: "text", required: true, completes: "own-request", max: 64 },
+      { name: "reason", kind: "text", max: 1000 },
+    ],
+    locate: locateRequest,
+    input: (given) => ({ params: addressOf(given), body: picked(given, "reason") }),
+    show: undoReply,
+    press: undoPress,
   },
 ];
 

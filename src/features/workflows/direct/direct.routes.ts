@@ -1,7 +1,16 @@
 import { z } from "zod";
 import { Snowflake } from "../../../kernel/fields.ts";
 import { routesFor, type Route } from "../../../operations/route.ts";
-import { DirectView, ModerateInput, ModerationAnswer, PutDirectInput, PutReasonsInput, ReasonsView } from "./direct.schema.ts";
+import {
+  DirectView,
+  ModerateInput,
+  ModerationAnswer,
+  PutDirectInput,
+  PutReasonsInput,
+  ReasonsView,
+  UndoAnswer,
+  UndoInput,
+} from "./direct.schema.ts";
 import type { DirectService } from "./direct.service.ts";
 import { LookAnswer } from "./looking.schema.ts";
 import { GetParams } from "../requests/workflows.routes.ts";
@@ -17,7 +26,7 @@ export function directRoutes(direct: DirectService): Route[] {
     post("/guilds/{guild_id}/moderation", "moderate", {
       summary: "Warn, note, time out, kick or ban somebody, or lift it",
       description:
-        "One punishment request, filed and decided in one step where the rules of the server let the acting person decide alone (`direct`). Otherwise it waits: `waits` says why, `deciders` whom to ask.",
+        "One punishment request, filed and decided in one step where the rules of the server let the acting person decide alone (`direct`). Otherwise it waits: `waits` says why, `deciders` whom to ask. A ban of several people (`user_ids`) is done whole by somebody who decides it alone, or refused.",
       access: { permission: directPolicy.read },
       request: {
         params,
@@ -38,12 +47,39 @@ export function directRoutes(direct: DirectService): Route[] {
           waits: null,
           deciders: [],
           approvals: { have: 1, required: 1 },
+          undo_until: null,
           warnings: [],
           effects: [],
+          requests: [{ user_id: "80351110224678912", id: "0199f3a0-0000-7000-8000-000000000000", reference: "PUN-REQ-000001" }],
         },
       },
       refusals: ["record_not_found", "duplicate_open", "conflict_of_interest", "hierarchy_violation", "invalid_transition"],
       handle: ({ call, params: { guild_id: guildId }, body }) => direct.moderate(call, guildId, body),
+    }),
+    post("/workflows/{type}/{id}/undo", "undoModeration", {
+      summary: "Take back one's own warning, note or timeout",
+      description:
+        "For 15 minutes after a direct decision, the person who made it reverses it alone, as long as the rules of the server still let them make it. Everything that it did is undone, as by `reverse`. Where it is not theirs to take back, nothing changes: `refused` says why, `deciders` who may reverse it.",
+      access: { permission: directPolicy.read },
+      request: { params: GetParams, body: UndoInput, example: { reason: "Meant for somebody of a similar name." } },
+      success: {
+        status: 200,
+        shape: "flat",
+        schema: UndoAnswer,
+        description: "It is taken back, or why not",
+        example: {
+          success: true,
+          id: "0199f3a0-0000-7000-8000-000000000000",
+          reference: "PUN-REQ-000001",
+          status: "reversed",
+          undone: true,
+          refused: null,
+          deciders: [],
+          effects: [],
+        },
+      },
+      refusals: ["record_not_found", "conflict_of_interest", "hierarchy_violation", "invalid_transition"],
+      handle: ({ call, params: { type, id }, body }) => direct.undo(call, type, id, body),
     }),
     post("/workflows/{type}/{id}/look", "lookAtWorkflow", {
       summary: "Note that somebody else has looked at a direct decision",

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { Duration, parseDuration, Snowflake, text, Timestamp } from "../../../kernel/fields.ts";
 import { levels } from "../../../kernel/permissions.ts";
-import { Evidence } from "../requests/fields.ts";
+import { DeleteMessages, Evidence, onlyBansDelete } from "../requests/fields.ts";
 import { EffectView, WarningView } from "../requests/workflows.schema.ts";
 import { statuses } from "../state/table.ts";
 
@@ -35,11 +35,16 @@ export const actionSpecs: Readonly<Record<DirectAction, ActionSpec>> = {
 };
 
 const maxTimeout = 28 * 86_400;
+/** The most people that one ban takes. */
+export const maxBanned = 200;
 
 export const ModerateInput = z
   .strictObject({
     action: z.enum(directActions),
-    user_id: Snowflake,
+    user_id: Snowflake.optional(),
+    user_ids: z.array(Snowflake).min(1).max(maxBanned).optional().meta({
+      description: "Of a ban, instead of `user_id`: several people, all or none of whom are banned. Each gets a request and a case",
+    }),
     reason: text(1, 1000).meta({
       description: "Why, in 10 characters or more, or the name of a reason template of the server. The person is told it",
     }),
@@ -48,27 +53,78 @@ export const ModerateInput = z
         "How long: needed for a timeout (28 days at most); of a ban, until the bot lifts it; of a warning, until it counts no longer. `null`: permanent, which needs as many approvals as everything grave",
     }),
     points: z.int().min(0).max(10).optional().meta({ description: "Of a warning: what it adds to the ledger of strikes; 0 unless told" }),
-    notify_subject: z.boolean().optional().meta({ description: "Whether the person is written to; true unless told" }),
+    delete_messages: DeleteMessages.optional(),
+    notify_subject: z
+      .boolean()
+      .optional()
+      .meta({ description: "Whether the person is written to; by default one person is, several are not" }),
     evidence: z.array(Evidence).max(20).optional(),
     channel_id: Snowflake.optional().meta({ description: "Where in Discord it was done" }),
   })
-  .superRefine(({ action, duration, points, notify_subject: isTold }, context) => {
-    const { length, hasPoints = false, isAnnounced = false } = actionSpecs[action];
-    const refuse = (field: string, code: string, message: string) =>
-      context.addIssue({ code: "custom", path: [field], message, params: { code } });
-    if (length === "none" && duration !== undefined) refuse("duration", "not_offered", "This has no length.");
-    if (length === "needed" && typeof duration !== "string") refuse("duration", "required", "Say how long: 28 days at most.");
-    if (action === "timeout" && (parseDuration(duration ?? "") ?? 0) > maxTimeout)
-      refuse("duration", "too_long", "Discord times nobody out for longer than 28 days. Use a ban with a length instead.");
-    if (points !== undefined && !hasPoints) refuse("points", "not_offered", "Only a warning carries points here.");
-    if (isTold === true && !isAnnounced) refuse("notify_subject", "not_offered", "The person is not written to about this.");
-  })
+  .superRefine(
+    ({ action, user_id: userId, user_ids: userIds, duration, points, delete_messages: deletion, notify_subject: isTold }, context) => {
+      const { length, hasPoints = false, isAnnounced = false } = actionSpecs[action];
+      const refuse = (field: string, code: string, message: string) =>
+        context.addIssue({ code: "custom", path: [field], message, params: { code } });
+      if (userId === undefined && userIds === undefined) refuse("user_id", "required", "Say who it is about.");
+      if (userId !== undefined && userIds !== undefined)
+        refuse("user_ids", "conflicting_fields", "Send user_id for one person, or user_ids for several.");
+      if (userIds !== undefined && action !== "ban") refuse("user_ids", "not_offered", "Only a ban takes several people.");
+      for (const [index, id] of (userIds ?? []).entries())
+        if (userIds?.indexOf(id) !== index)
+          context.addIssue({
+            code: "custom",
+            path: ["user_ids", index],
+            message: "This person is named twice.",
+            params: { code: "repeated" },
+          });
+      if (length === "none" && duration !== undefined) refuse("duration", "not_offered", "This has no length.");
+      if (length === "needed" && typeof duration !== "string") refuse("duration", "required", "Say how long: 28 days at most.");
+      if (action === "timeout" && (parseDuration(duration ?? "") ?? 0) > maxTimeout)
+        refuse("duration", "too_long", "Discord times nobody out for longer than 28 days. Use a ban with a length instead.");
+      if (points !== undefined && !hasPoints) refuse("points", "not_offered", "Only a warning carries points here.");
+      if (deletion !== undefined && action !== "ban") refuse("delete_messages", "not_offered", onlyBansDelete);
+      if (isTold === true && !isAnnounced) refuse("notify_subject", "not_offered", "The person is not written to about this.");
+    },
+  )
   .meta({ id: "ModerateInput" });
 export type ModerateInput = z.input<typeof ModerateInput>;
 
 /** Why something waits for others, though the caller may file it. */
 export const waitReasons = ["not_set_up", "level", "length", "approvals", "rank", "conflict", "denied", "key"] as const;
 export type WaitReason = (typeof waitReasons)[number];
+
+/** What its author takes back alone for a while. */
+export const undoableActions = ["warning", "note", "timeout"] as const satisfies readonly DirectAction[];
+export type UndoableAction = (typeof undoableActions)[number];
+
+export const UndoInput = z
+  .strictObject({
+    reason: text(10, 1000).optional().meta({ description: "Why, in 10 characters or more; the person reads it if they were written to" }),
+  })
+  .meta({ id: "UndoInput" });
+export type UndoInput = z.input<typeof UndoInput>;
+
+const UndoRefusal = z.object({
+  code: z.enum(["not_direct", "not_own", "action", "late", "built_on", "right"]),
+  detail: z.string(),
+});
+export type UndoRefusal = z.infer<typeof UndoRefusal>;
+
+export const UndoAnswer = z
+  .object({
+    success: z.literal(true),
+    id: z.string(),
+    reference: z.string().meta({ example: "PUN-REQ-000001" }),
+    status: z.enum(statuses),
+    undone: z.boolean().meta({ description: "It was taken back. Otherwise nothing was changed" }),
+    refused: UndoRefusal.nullable().meta({ description: "Why it was not taken back; null: it was" }),
+    deciders: z.array(Snowflake).meta({ description: "Of what was not taken back: up to three people who may reverse it" }),
+    effects: z.array(EffectView).meta({ description: "What was done and how it stands now" }),
+    replayed: z.literal(true).optional().meta({ description: "It was taken back before; nothing happened" }),
+  })
+  .meta({ id: "ModerationUndone", description: "What came of taking back one's own act" });
+export type UndoAnswer = z.infer<typeof UndoAnswer>;
 
 export const ModerationAnswer = z
   .object({
@@ -83,8 +139,14 @@ export const ModerationAnswer = z
       .meta({ description: "Why it waits; null: it is done" }),
     deciders: z.array(Snowflake).meta({ description: "Of what waits: up to three people who may decide it" }),
     approvals: z.object({ have: z.int(), required: z.int() }),
+    undo_until: Timestamp.nullable().meta({ description: "Until when its author takes it back alone; null: not at all" }),
     warnings: z.array(WarningView),
-    effects: z.array(EffectView).meta({ description: "What was done, or is left for the bot; empty while it waits" }),
+    effects: z.array(EffectView).meta({
+      description: "What was done, or is left for the bot; empty while it waits, and of several people, whose requests say it",
+    }),
+    requests: z
+      .array(z.object({ user_id: Snowflake, id: z.string(), reference: z.string() }))
+      .meta({ description: "The request about each person; `id` and `reference` are those of the first" }),
   })
   .meta({ id: "Moderation", description: "What came of a moderation action" });
 export type ModerationAnswer = z.infer<typeof ModerationAnswer>;

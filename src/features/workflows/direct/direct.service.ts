@@ -1,21 +1,34 @@
 import type { Deps } from "../../deps.ts";
 import type { Tx } from "../../../database/database.ts";
-import type { Level } from "../../../kernel/permissions.ts";
+import type { Level, PermissionKey } from "../../../kernel/permissions.ts";
 import { requireWrite, type Call } from "../../../kernel/call.ts";
-import { fieldError, ProblemError } from "../../../kernel/errors.ts";
+import { fieldError, ProblemError, recordNotFound, validationProblem } from "../../../kernel/errors.ts";
+import { isoOrNull } from "../../../kernel/fields.ts";
 import type { LinkReach } from "../../links/reach.ts";
 import type { Ranks } from "../requests/context.ts";
 import type { FileInTx } from "../requests/create.ts";
-import type { Acting } from "../requests/act.ts";
+import { subjectsLock } from "../requests/filing.ts";
+import { openRequest, type Acting } from "../requests/act.ts";
 import { understand } from "../requests/intake.ts";
 import { visibleDecision } from "../requests/visibility.ts";
-import { kinds } from "../kinds/kinds.ts";
+import { viewerOf, type Request } from "../requests/workflows.policy.ts";
+import { kindOf, kinds } from "../kinds/kinds.ts";
 import { approvalsFor, policyOf } from "../policies/policies.ts";
-import { actionSpecs, ModerateInput, nameKey, type ModerationAnswer } from "./direct.schema.ts";
+import {
+  actionSpecs,
+  ModerateInput,
+  nameKey,
+  UndoInput,
+  type ModerationAnswer,
+  type UndoAnswer,
+  type UndoRefusal,
+  type WaitReason,
+} from "./direct.schema.ts";
 import { directPolicy } from "./direct.policy.ts";
 import { createLooking, type LookingDeps } from "./looking.ts";
 import { createDirectSettings, directSetting, reasonsSetting, type DirectSettingsDeps } from "./settings.service.ts";
-import { waitOf } from "./waiting.ts";
+import { refusedAsBuiltOn, undoEnd, undoReason, undoRefusal } from "./undo.ts";
+import { waitOf, type Wait } from "./waiting.ts";
 
 /** Who there is on the staff, and how they stand. */
 interface DirectAccess extends Ranks {
@@ -28,6 +41,7 @@ export interface DirectDeps extends DirectSettingsDeps, LookingDeps, Deps<"datab
   reach: Pick<LinkReach, "linkedAccountsOf">;
   fileInTx: FileInTx;
   approveInTx: Acting["approveInTx"];
+  undoInTx: Acting["undoInTx"];
 }
 
 const type = "punishment";
@@ -36,7 +50,7 @@ const maxDeciders = 3;
 
 /** Moderation in one step: one punishment request, filed and, where the server's rules let its requester, decided in one transaction. */
 export function createDirect(parts: DirectDeps) {
-  const { database, access, reach, fileInTx, approveInTx } = parts;
+  const { database, access, reach, fileInTx, approveInTx, undoInTx } = parts;
   const settings = createDirectSettings(parts);
 
   /** The text of a template, where the reason names one. @throws ProblemError validation_failed for a reason that is too short */
@@ -48,37 +62,122 @@ export function createDirect(parts: DirectDeps) {
     return reason;
   }
 
-  async function waitFor(tx: Tx, guildId: string, { action, user_id: userId, duration }: ModerateInput, approvals: number) {
+  /** Why an action waits for others, for each of some people; null: it does not. */
+  async function waitsFor(
+    tx: Tx,
+    guildId: string,
+    { action, duration }: Pick<ModerateInput, "action" | "duration">,
+    { approvals, userIds }: { approvals: number; userIds: readonly string[] },
+  ): Promise<(Wait | null)[]> {
     const { call } = tx;
-    const actor = access.of(call.actor?.id ?? "");
-    const subject = access.of(userId);
-    const accounts = [call.actor?.id ?? "", ...(await reach.linkedAccountsOf(tx.db, call.actor?.id ?? ""))];
+    const actorId = call.actor?.id ?? "";
+    const actor = access.of(actorId);
+    const accounts = new Set([actorId, ...(await reach.linkedAccountsOf(tx.db, actorId))]);
     const rules = (await directSetting.read(tx.db, guildId)).value;
-    return waitOf({
-      call,
-      rule: rules[actionSpecs[action].rule],
-      level: actor.level,
-      length: actionSpecs[action].length === "none" ? "PT0S" : duration,
-      approvals,
-      isDenied: actor.explicitDenials.some((key) => key === directPolicy.decide || key === "*"),
-      isOutranked: !actor.isOwner && subject.isStaff && subject.rank >= actor.rank,
-      isConflicted: accounts.includes(userId),
+    return userIds.map((userId) => {
+      const subject = access.of(userId);
+      return waitOf({
+        call,
+        rule: rules[actionSpecs[action].rule],
+        level: actor.level,
+        length: actionSpecs[action].length === "none" ? "PT0S" : duration,
+        approvals,
+        isDenied: actor.explicitDenials.some((key) => key === directPolicy.decide || key === "*"),
+        isOutranked: !actor.isOwner && subject.isStaff && subject.rank >= actor.rank,
+        isConflicted: accounts.has(userId),
+      });
     });
   }
 
-  /** Up to three people who may decide about somebody in a server, those of the lowest rank first. */
-  function decidersOf({ actor }: Call, guildId: string, userId: string): string[] {
+  /** Up to three people who may decide about somebody in a server, or reverse a decision, those of the lowest rank first. */
+  function decidersOf({ actor }: Call, guildId: string, userId: string, permission: PermissionKey = directPolicy.decide): string[] {
     const subject = access.of(userId);
     const found = access.people().flatMap((id) => {
       const person = access.of(id);
       const isAbove = person.isOwner || !subject.isStaff || person.rank > subject.rank;
-      const may = person.isStaff && isAbove && person.decide(directPolicy.decide, guildId).allowed;
+      const may = person.isStaff && isAbove && person.decide(permission, guildId).allowed;
       return may && id !== actor?.id && id !== userId ? [{ id, rank: person.rank }] : [];
     });
     return found
       .toSorted((a, b) => a.rank - b.rank || (a.id < b.id ? -1 : 1))
       .slice(0, maxDeciders)
       .map(({ id }) => id);
+  }
+
+  async function moderateOne(tx: Tx, guildId: string, input: ModerateInput, userId: string): Promise<ModerationAnswer> {
+    const { call } = tx;
+    const intake = understand(kinds[type], requestOf(guildId, input, userId));
+    const required = approvalsFor(type, await policyOf(tx.db, type), intake.payload);
+    const [waits = null] = await waitsFor(tx, guildId, input, { approvals: required, userIds: [userId] });
+    const filed = await fileInTx(tx, type, intake, { isDirect: waits === null });
+    const { id, reference, warnings } = filed;
+    const told = { success: true, id, reference, warnings, requests: [{ user_id: userId, id, reference }] } as const;
+    if (waits !== null) {
+      const deciders = decidersOf(call, guildId, userId);
+      const approvals = { have: 0, required };
+      return {
+        ...told,
+        requests: [...told.requests],
+        status: filed.status,
+        direct: false,
+        waits,
+        deciders,
+        approvals,
+        undo_until: null,
+        effects: [],
+      };
+    }
+    const { status, approvals, effects } = visibleDecision(call, type, await approveInTx(tx, type, id, input.reason));
+    const until = isoOrNull(undoEnd(input.action, tx.now));
+    return {
+      ...told,
+      requests: [...told.requests],
+      status,
+      direct: true,
+      waits: null,
+      deciders: [],
+      approvals,
+      undo_until: until,
+      effects,
+    };
+  }
+
+  /**
+   * Ban several people, all or none of them, for somebody who decides it alone: a request each, so that each can appeal and be let back in
+   * without the others.
+   * @throws ProblemError permission_denied, validation_failed with a pointer to everybody whom the caller may not ban
+   */
+  async function banSeveral(tx: Tx, guildId: string, input: ModerateInput): Promise<ModerationAnswer> {
+    const { user_ids: userIds = [], reason } = input;
+    const intakes = userIds.map((userId) => ({ userId, intake: understand(kinds[type], requestOf(guildId, input, userId)) }));
+    const required = approvalsFor(type, await policyOf(tx.db, type), intakes[0]?.intake.payload ?? {});
+    requireAlone(await waitsFor(tx, guildId, input, { approvals: required, userIds }), userIds);
+    // Every lock before the first number, in one order: two who ban the same people never wait for each other.
+    const locks = userIds.map((subjectId) => subjectsLock(type, [{ kind: "user", subjectId }]));
+    for (const lock of locks.toSorted()) await tx.lock(lock);
+    const requests: ModerationAnswer["requests"] = [];
+    for (const { userId, intake } of intakes) {
+      const related = [...intake.common.related, ...requests.slice(0, 1).map(({ reference }) => reference)];
+      const { id, reference } = await fileInTx(tx, type, { ...intake, common: { ...intake.common, related } }, { isDirect: true });
+      await approveInTx(tx, type, id, reason);
+      requests.push({ user_id: userId, id, reference });
+    }
+    const { id = "", reference = "" } = requests[0] ?? {};
+    const approvals = { have: required, required };
+    const told = { success: true, id, reference, status: "approved", direct: true, waits: null, deciders: [], approvals } as const;
+    return { ...told, deciders: [], undo_until: null, warnings: [], effects: [], requests };
+  }
+
+  /** Why a decision is not the caller's to take back alone; null: it is. */
+  async function undoRefused(tx: Tx, request: Request, actorId: string): Promise<UndoRefusal | null> {
+    const refused = undoRefusal(request, actorId, tx.now) ?? (await refusedAsBuiltOn(tx.db, request, actorId));
+    if (refused !== null) return refused;
+    const { guildId, userId } = placeOf(request);
+    const { action, duration } = request.payload as Pick<ModerateInput, "action" | "duration">;
+    // Staff whom the rules of the server no longer let do it do not undo it either.
+    const of = { approvals: request.approvalsRequired, userIds: [userId] };
+    const [wait = null] = await waitsFor(tx, guildId, { action, duration }, of);
+    return wait === null ? null : { code: "right", detail: wait.detail };
   }
 
   return {
@@ -96,20 +195,53 @@ export function createDirect(parts: DirectDeps) {
         throw new ProblemError("acting_user_required", { detail: "A decision is a person's: name them in X-Acting-User." });
       const input = ModerateInput.parse(body);
       settings.requireServed(guildId);
-      return await database.write(call, async (tx): Promise<ModerationAnswer> => {
+      const { user_id: userId } = input;
+      return await database.write(call, async (tx) => {
         const reason = await reasonFor(tx, guildId, input.reason);
-        const intake = understand(kinds[type], requestOf(guildId, { ...input, reason }));
-        const required = approvalsFor(type, await policyOf(tx.db, type), intake.payload);
-        const waits = await waitFor(tx, guildId, input, required);
-        const filed = await fileInTx(tx, type, intake, { isDirect: waits === null });
-        const { id, reference, warnings } = filed;
-        const told = { success: true, id, reference, warnings } as const;
-        if (waits !== null) {
-          const deciders = decidersOf(call, guildId, input.user_id);
-          return { ...told, status: filed.status, direct: false, waits, deciders, approvals: { have: 0, required }, effects: [] };
+        const worded = { ...input, reason };
+        return userId === undefined ? await banSeveral(tx, guildId, worded) : await moderateOne(tx, guildId, worded, userId);
+      });
+    },
+
+    /**
+     * Take back a warning, a note or a timeout that the caller decided alone a short while ago. Where it is not theirs to take back,
+     * nothing changes, and the answer says why and who may.
+     * @param key id or reference, in any case
+     * @throws ZodError, ProblemError acting_user_required, permission_denied, record_not_found, conflict_of_interest, hierarchy_violation,
+     * invalid_transition
+     */
+    async undo(call: Call, named: string, key: string, body: UndoInput): Promise<UndoAnswer> {
+      requireWrite(call, directPolicy.read);
+      const { reason = undoReason } = UndoInput.parse(body);
+      const kind = kindOf(named);
+      if (kind === undefined) throw recordNotFound();
+      return await database.write(call, async (tx): Promise<UndoAnswer> => {
+        const { accounts } = await viewerOf(tx.db, reach, call);
+        const request = await openRequest(tx, { type: kind, key, permission: directPolicy.read, accounts });
+        const actorId = call.actor?.id;
+        if (actorId === undefined) throw new ProblemError("acting_user_required");
+        const { id, reference } = request;
+        const status = request.status as UndoAnswer["status"];
+        // Of one that is reversed already, the move says so.
+        const refused = request.isDirect && status !== "approved" ? null : await undoRefused(tx, request, actorId);
+        if (refused === null) {
+          const done = visibleDecision(call, kind, await undoInTx(tx, kind, id, reason));
+          const replayed = done.replayed === true && { replayed: true as const };
+          return {
+            success: true,
+            id,
+            reference,
+            status: done.status,
+            undone: true,
+            refused,
+            deciders: [],
+            effects: done.effects,
+            ...replayed,
+          };
         }
-        const { status, approvals, effects } = visibleDecision(call, type, await approveInTx(tx, type, id, reason));
-        return { ...told, status, direct: true, waits: null, deciders: [], approvals, effects };
+        const { guildId, userId } = placeOf(request);
+        const deciders = decidersOf(call, guildId, userId, `workflows.${kind}.reverse`);
+        return { success: true, id, reference, status, undone: false, refused, deciders, effects: [] };
       });
     },
   };
@@ -117,13 +249,42 @@ export function createDirect(parts: DirectDeps) {
 
 export type DirectService = ReturnType<typeof createDirect>;
 
-/** The punishment request that an action is. */
-function requestOf(guildId: string, { channel_id: channelId, evidence, notify_subject: isTold, ...input }: ModerateInput): object {
+const ofPerson: Partial<Readonly<Record<WaitReason, (userId: string) => string>>> = {
+  rank: (userId) => `${userId} is staff of your own rank or above.`,
+  conflict: (userId) => `${userId} is you, or an account linked to yours.`,
+};
+
+/** @throws ProblemError permission_denied, or validation_failed for each person whom the caller does not ban alone */
+function requireAlone(waits: readonly (Wait | null)[], userIds: readonly string[]): void {
+  const general = waits.find((wait) => wait !== null && ofPerson[wait.code] === undefined);
+  if (general !== undefined && general !== null) throw new ProblemError("permission_denied", { detail: general.detail });
+  const errors = waits.flatMap((wait, index) => {
+    const detail = wait === null ? undefined : ofPerson[wait.code]?.(userIds[index] ?? "");
+    return wait === null || detail === undefined
+      ? []
+      : [{ pointer: `/user_ids/${index.toString()}`, in: "body" as const, code: wait.code, detail }];
+  });
+  if (errors.length > 0) throw validationProblem(errors);
+}
+
+/** The server and the person that a decision is about; of one that is not direct there may be none. */
+function placeOf({ payload }: Request): { guildId: string; userId: string } {
+  const { user_id: userId = "", discord } = payload as unknown as { user_id?: string; discord?: { guild_ids?: readonly string[] } };
+  return { guildId: discord?.guild_ids?.[0] ?? "", userId };
+}
+
+/** The punishment request that an action is about one person. */
+function requestOf(
+  guildId: string,
+  { channel_id: channelId, evidence, notify_subject: isTold, delete_messages: deletion, user_ids: several, ...input }: ModerateInput,
+  userId: string,
+): object {
   const { isAnnounced = false } = actionSpecs[input.action];
   return {
     ...input,
-    discord: { guild_ids: [guildId] },
-    notify_subject: isAnnounced && isTold !== false,
+    user_id: userId,
+    discord: { guild_ids: [guildId], ...(deletion !== undefined && { delete_messages: deletion }) },
+    notify_subject: isAnnounced && (isTold ?? several === undefined),
     ...(evidence !== undefined && { evidence }),
     ...(channelId !== undefined && { origin: { guild_id: guildId, channel_id: channelId } }),
   };

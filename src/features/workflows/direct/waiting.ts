@@ -23,7 +23,7 @@ export interface Facts {
   isConflicted: boolean;
 }
 
-interface Wait {
+export interface Wait {
   code: WaitReason;
   detail: string;
 }

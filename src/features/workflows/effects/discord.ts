@@ -21,13 +21,18 @@ interface Role {
   roleId: string;
 }
 
-const penalties: Readonly<Record<Penalty, { detail: string; action: (member: Member, until: Date) => DiscordActionDraft }>> = {
+const penalties: Readonly<
+  Record<Penalty, { detail: string; action: (member: Member, more: { until: Date; deleteMessageSeconds: number }) => DiscordActionDraft }>
+> = {
   timeout: {
     detail: "They are timed out in a server.",
-    action: (member, until) => ({ ...member, kind: "timeout", until: until.toISOString() }),
+    action: (member, { until }) => ({ ...member, kind: "timeout", until: until.toISOString() }),
   },
   kick: { detail: "They are removed from a server.", action: (member) => ({ ...member, kind: "kick" }) },
-  ban: { detail: "They are banned from a server.", action: (member) => ({ ...member, kind: "ban" }) },
+  ban: {
+    detail: "They are banned from a server.",
+    action: (member, { deleteMessageSeconds }) => ({ ...member, kind: "ban", ...(deleteMessageSeconds > 0 && { deleteMessageSeconds }) }),
+  },
   untimeout: { detail: "Their timeout in a server is lifted.", action: (member) => ({ ...member, kind: "timeout_lift" }) },
   unban: { detail: "Their ban in a server is lifted.", action: (member) => ({ ...member, kind: "unban" }) },
 };
@@ -73,10 +78,12 @@ export function createDiscordEffects(parts: DiscordEffectDeps): SomeEffects<Keys
   async function punish(
     approval: Approval,
     kind: Penalty,
-    { userId, guildIds, length }: Omit<EffectInputs["discord.punish"], "action">,
+    { userId, guildIds, length, deleteMessageSeconds: asked = 0 }: Omit<EffectInputs["discord.punish"], "action">,
   ): Promise<Done[]> {
-    const { request, tx } = approval;
+    const { request, tx, from } = approval;
     const until = penaltyEnd(length, tx.now);
+    // A decision that is put back in force later is not about what the person wrote in between.
+    const deleteMessageSeconds = from < tx.now ? 0 : asked;
     const { action, detail } = penalties[kind];
     const done: Done[] = [];
     for (const guildId of guildIds) {
@@ -84,7 +91,8 @@ export function createDiscordEffects(parts: DiscordEffectDeps): SomeEffects<Keys
       const target = { kind: "server", id: guildId };
       const longer = kind === "timeout" ? await causes.timedOutUntil(tx, { guildId, userId }) : null;
       const said = longer !== null && longer > until ? `They stay timed out in a server until ${longer.toISOString()}.` : detail;
-      done.push({ ...discordEffect(action({ guildId, userId, reason: request.reference }, until), { id, detail: said }), target });
+      const act = action({ guildId, userId, reason: request.reference }, { until, deleteMessageSeconds });
+      done.push({ ...discordEffect(act, { id, detail: said }), target });
     }
     return done;
   }
@@ -116,7 +124,7 @@ export function createDiscordEffects(parts: DiscordEffectDeps): SomeEffects<Keys
     "discord.punish": {
       preview: ({ action }) => `In Discord: ${action.replace("_", " ")}.`,
       isOptional: true,
-      async apply(approval, { userId, action, guildIds: named, length }, earlier) {
+      async apply(approval, { userId, action, guildIds: named, length, deleteMessageSeconds = 0 }, earlier) {
         const ours = presentGuilds();
         const guildIds = named.length === 0 ? ours : named.filter((id) => ours.includes(id));
         const none = "It names no server the bot is in.";
@@ -124,7 +132,8 @@ export function createDiscordEffects(parts: DiscordEffectDeps): SomeEffects<Keys
         const kind = endedBy[action];
         if (kind !== undefined)
           for (const guildId of guildIds) await causes.endInTx(approval.tx, { guildId, userId }, { kind, by: approval.request.reference });
-        if (action !== "role_remove") return await orNothing(await punish(approval, action, { userId, guildIds, length }), none);
+        if (action !== "role_remove")
+          return await orNothing(await punish(approval, action, { userId, guildIds, length, deleteMessageSeconds }), none);
         const taken = new Set(earlier.flatMap(({ key, target }) => (key === "discord.roles_remove" ? [target?.id] : [])));
         const roles = rolesToTake(userId).filter(({ guildId, roleId }) => guildIds.includes(guildId) && !taken.has(roleId));
         return await orNothing(

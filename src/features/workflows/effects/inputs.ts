@@ -97,7 +97,13 @@ export interface EffectInputs {
   "clearance.grant": OfPerson & { fromServerId: string; toServerId: string; validUntil: Date | null };
   "clearance.use": OfPerson;
   "discord.ban_end": { length: Length };
-  "discord.punish": OfPerson & { action: DiscordMeasure; guildIds: readonly string[]; length: Length };
+  "discord.punish": OfPerson & {
+    action: DiscordMeasure;
+    guildIds: readonly string[];
+    length: Length;
+    /** Of a ban: how far back their messages are deleted. */
+    deleteMessageSeconds?: number;
+  };
   "discord.roles_add": OfPerson & { roleKey: string };
   /** Those of the staff role that stays are not taken. */
   "discord.roles_remove": OfPerson & { keptRoleKey: string | undefined };

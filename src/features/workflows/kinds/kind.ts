@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import type { TimeSpec } from "../../../commands/entry.ts";
 import type { PermissionKey } from "../../../kernel/permissions.ts";
 import type { FieldClass } from "../../../kernel/visibility.ts";
 import type { Severity } from "../../../kernel/vocabulary.ts";
@@ -30,6 +31,8 @@ export interface FilingOption {
   /** By default as the field is. */
   required?: boolean;
   completes?: string;
+  /** How a length or a time is typed; by default as the field of the payload is. */
+  time?: TimeSpec;
   /** Whether a time is never in the future. */
   isPast?: true;
   max?: number;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { Duration, Snowflake, Timestamp, text } from "../../../kernel/fields.ts";
 import { discordPenalties, discordPunishments, effect, punishmentActions, type Use } from "../effects/inputs.ts";
-import { OptionalLength, Reason, ids } from "../requests/fields.ts";
+import { DeleteMessages, deletionSeconds, deletionTime, onlyBansDelete, OptionalLength, Reason, ids } from "../requests/fields.ts";
 import { day, hour, kind, ofUser, snowflake, user } from "./kind.ts";
 
 const PunishmentPayload = z
@@ -14,7 +14,13 @@ const PunishmentPayload = z
     rules: z.array(text(1, 60)).max(20).default([]),
     case_reference: text(1, 60).optional(),
     demote_to: text(1, 60).optional(),
-    discord: z.strictObject({ action: z.enum(discordPenalties).default("none"), guild_ids: ids.default([]) }).prefault({}),
+    discord: z
+      .strictObject({
+        action: z.enum(discordPenalties).default("none"),
+        guild_ids: ids.default([]),
+        delete_messages: DeleteMessages.optional(),
+      })
+      .prefault({}),
     notify_subject: z.boolean().default(true),
     appeal_until: z.union([Timestamp, Duration]).default("P30D"),
   })
@@ -27,6 +33,11 @@ const PunishmentPayload = z
     path: ["discord", "action"],
     message: "This punishment is an action in Discord by itself: leave the other one out.",
     params: { code: "conflicting_fields" },
+  })
+  .refine(({ action, discord }) => discord.delete_messages === undefined || [action, discord.action].includes("ban"), {
+    path: ["discord", "delete_messages"],
+    message: onlyBansDelete,
+    params: { code: "not_offered" },
   })
   .meta({ id: "PunishmentPayload" });
 
@@ -100,6 +111,7 @@ export const punishment = kind({
       "case_reference",
       { field: "demote_to", completes: "staff-role" },
       { name: "discord", field: "discord.action" },
+      { name: "delete-messages", field: "discord.delete_messages", time: deletionTime },
       "notify_subject",
     ],
     form: ["reason", "summary", "evidence"],
@@ -134,7 +146,17 @@ export const punishment = kind({
             }),
           ]
         : []),
-      ...(measure === "none" ? [] : [effect("discord.punish", { userId, action: measure, guildIds: discord.guild_ids, length })]),
+      ...(measure === "none"
+        ? []
+        : [
+            effect("discord.punish", {
+              userId,
+              action: measure,
+              guildIds: discord.guild_ids,
+              length,
+              deleteMessageSeconds: deletionSeconds(discord.delete_messages),
+            }),
+          ]),
       ...(measure === "ban" ? [effect("discord.ban_end", { length })] : []),
     ];
   },

@@ -45,6 +45,8 @@ interface MoveOptions {
   ifMatch?: number | undefined;
   /** The requester approves it in the transaction that files it: see {@link Decider}. */
   isDirect?: boolean;
+  /** Its author takes their own direct decision back: see {@link Decider}. */
+  isOwnUndo?: boolean;
 }
 
 export interface ActOptions extends Pick<MoveOptions, "ifMatch"> {
@@ -84,12 +86,12 @@ export function createActing(parts: ActDeps) {
   const applySideEffects = createSideEffects(parts);
 
   async function prepare(tx: Tx, type: WorkflowKind, key: string, input: DecisionInput, options: MoveOptions): Promise<Prepared> {
-    const { ifMatch, isDirect = false } = options;
+    const { ifMatch, isDirect = false, isOwnUndo = false } = options;
     const { accounts } = await viewerOf(tx.db, reach, tx.call);
     const request = await openRequest(tx, { type, key, permission: permissionOf(input.action, type), accounts });
     const person = deciderOf(tx.call, accounts);
     if (person === null) throw new ProblemError("acting_user_required");
-    const decider = { ...person, isDirect };
+    const decider = { ...person, isDirect, isOwnUndo };
     const policy = await policyOf(tx.db, type);
     const { payload } = input.body;
     const found = await contextOf(tx.db, access, decider, request);
@@ -164,6 +166,7 @@ export function createActing(parts: ActDeps) {
       redescribed,
       isWaiving,
       isDirect: options.isDirect === true,
+      isOwnUndo: options.isOwnUndo === true,
     });
     const approvalsRequired = amended === undefined ? state.approvalsRequired : approvalsFor(type, policy, amended);
     return answerOf({ ...request, effects: done, revision: request.revision + 1 }, { ...state, approvalsRequired }, result, {});
@@ -229,6 +232,14 @@ export function createActing(parts: ActDeps) {
      */
     approveInTx: (tx: Tx, type: WorkflowKind, id: string, reason: string): Promise<DecisionAnswer> =>
       move(tx, type, id, understandDecision(kinds[type], { decision: "approve", reason }), { isDirect: true }),
+
+    /**
+     * Reverse a direct decision for the person who made it. The caller has found that it is theirs to take back alone; the rules about
+     * subjects, linked accounts and ranks hold as for everybody. Once more changes nothing.
+     * @throws ProblemError as `act`
+     */
+    undoInTx: (tx: Tx, type: WorkflowKind, id: string, reason: string): Promise<DecisionAnswer> =>
+      move(tx, type, id, understandDecision(kinds[type], { decision: "reverse", reason }), { isOwnUndo: true }),
 
     /**
      * Do something to a request: every action of the table of moves. The same by the same person again answers as before, with

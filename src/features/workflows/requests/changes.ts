@@ -30,6 +30,8 @@ export interface Move {
   redescribed?: Redescribed | undefined;
   /** Whether its requester approves it, as a server's policy lets them. */
   isDirect?: boolean;
+  /** Whether the person who decided directly takes it back alone. */
+  isOwnUndo?: boolean;
 }
 
 /** How long somebody else should look at what one person decided alone. */
@@ -126,8 +128,8 @@ export function changesOf(move: Move): RequestChanges {
     ...((next.status === "approved" || next.status === "denied") && request.decidedAt === null && { decidedAt: tx.now }),
     ...(next.status === "reversed" && { reversedAt: tx.now }),
     ...(move.isDirect === true && { isDirect: true, lookDueAt: addSeconds(tx.now, lookSeconds) }),
-    // Whoever takes it back has looked at it.
-    ...(next.status === "reversed" && request.lookDueAt !== null && looked(tx, actorId)),
+    // Reversing it counts as having looked, but for its own author: then nothing is left to look at.
+    ...(next.status === "reversed" && request.lookDueAt !== null && (move.isOwnUndo === true ? { lookDueAt: null } : looked(tx, actorId))),
     ...writes[move.input.action]?.(move),
   };
   const changed = { ...request, ...changes } as Request;

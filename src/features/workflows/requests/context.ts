@@ -28,6 +28,8 @@ export interface Decider {
   accounts: readonly string[];
   /** A server's policy lets its requester approve the request: having filed it makes nobody partial then, and the right comes with the policy. */
   isDirect?: boolean;
+  /** They take back a direct decision of their own while a server's policy lets them: having filed it makes nobody partial then, either. */
+  isOwnUndo?: boolean;
 }
 
 /** How a person stands towards a request they want to decide. */
@@ -42,7 +44,7 @@ export async function contextsOf(db: Reader, access: Ranks, decider: Decider, re
 }
 
 function contextWith(access: Ranks, decider: Decider, request: Request, targetsByName: ReadonlyMap<string, AppealTarget>): Context {
-  const { call, actorId, accounts, isDirect = false } = decider;
+  const { call, actorId, accounts, isDirect = false, isOwnUndo = false } = decider;
   const users = subjectsOf(request)
     .filter(({ kind }) => kind === "user")
     .map(({ id }) => id);
@@ -54,7 +56,7 @@ function contextWith(access: Ranks, decider: Decider, request: Request, targetsB
   const about = [...users, ...concerned, ...targets.flatMap((target) => target.users)];
   const joined = request.subjects.filter(({ kind }) => kind === "joined").map(({ subjectId }) => subjectId);
   const partial = new Set([
-    ...(isDirect ? [] : [request.requesterId]),
+    ...(isDirect || isOwnUndo ? [] : [request.requesterId]),
     ...joined,
     ...about,
     ...named,
@@ -64,6 +66,7 @@ function contextWith(access: Ranks, decider: Decider, request: Request, targetsB
     actorId,
     isRequester: request.requesterId === actorId,
     isConflicted: [actorId, ...accounts].some((id) => partial.has(id)),
+    isOwnDirectUndo: isOwnUndo && request.isDirect,
     isOutranked: !decider.isOwner && about.some((id) => isAtOrAbove(access, id, decider.rank)),
     can: (permission) => (isDirect && permission === decidePermission(type)) || can(call, permission),
   };

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { Duration, Snowflake, ToldMessage, text } from "../../../kernel/fields.ts";
+import type { TimeSpec } from "../../../commands/entry.ts";
+import { Duration, parseDuration, Snowflake, ToldMessage, text } from "../../../kernel/fields.ts";
 
 export const Reason = text(10, 2000).meta({ description: "Why, in 10 to 2,000 characters" });
 /** Discord ids, at most so many. A second `.max()` on one list would not reach the document. */
@@ -11,6 +12,45 @@ export const ids = idsUpTo(100);
 
 /** How long something is to last. */
 export const OptionalLength = Duration.nullable().optional().meta({ description: "null: permanent" });
+
+const maxDeletion = 7 * 86_400;
+const noDeletion = "none";
+
+/** How far back a ban deletes the messages of the person. */
+export const DeleteMessages = z
+  .string()
+  .max(40)
+  .refine(
+    (length) => length === noDeletion || (parseDuration(length) ?? Infinity) <= maxDeletion,
+    "Write a length of 7 days at most, such as 1h or P7D, or none.",
+  )
+  .meta({
+    id: "DeleteMessages",
+    description: "Of a ban: how far back the messages of the person in the server are deleted, 7 days at most; `none` by default",
+    example: "P1D",
+  });
+
+/** How {@link DeleteMessages} is typed. */
+export const deletionTime: TimeSpec = {
+  kind: "length",
+  canBeNone: true,
+  usual: [
+    ["hour", 1],
+    ["hour", 6],
+    ["day", 1],
+    ["day", 3],
+    ["day", 7],
+  ],
+  accepts: (length) => DeleteMessages.safeParse(length).success,
+};
+
+/** The refusal of it for anything but a ban. */
+export const onlyBansDelete = "Only a ban deletes messages.";
+
+/** Seconds of {@link DeleteMessages}; 0 deletes nothing. */
+export function deletionSeconds(length: string | undefined): number {
+  return length === undefined ? 0 : (parseDuration(length) ?? 0);
+}
 
 /** A list for which a client may send its only entry bare. */
 export function listOf<List extends z.ZodType>(list: List) {

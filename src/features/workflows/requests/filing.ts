@@ -6,7 +6,7 @@ import { openStatuses } from "../state/table.ts";
 import type { Subject } from "../kinds/kind.ts";
 import { mayKnow, statusAt, subjectsOf, wholeRequests, type Request } from "./workflows.policy.ts";
 
-/** How much one person may file. */
+/** How many requests one person may file that wait for others; acts decided at once are neither limited nor counted. */
 export interface FilingLimits {
   perHour: number;
   openPerSubject: number;
@@ -20,7 +20,7 @@ interface Filing {
   coolDownSeconds: number;
   /** Whether the same request, when it is open already, is joined rather than refused. */
   isJoining: boolean;
-  /** Whether it is approved at once: what is open or was denied about the same does not keep it off then. */
+  /** Whether it is approved at once: then open or recently denied requests about the same do not block it, and no limit applies. */
   isDirect: boolean;
   subjects: readonly { kind: string; subjectId: string }[];
   /** The caller's further accounts. */
@@ -46,8 +46,8 @@ export async function checkFiling(tx: Tx, filing: Filing): Promise<Checked> {
   const viewer = { call: tx.call, accounts: filing.accounts };
   const requester = tx.call.actor?.id;
   const about = filing.subjects.filter(({ kind }) => ["user", "server", "record"].includes(kind));
-  const ofRequester = requester === undefined ? [] : [`workflow-requester:${requester}`];
-  await tx.lock(...ofRequester, `workflow-subjects:${filing.type}:${subjectsKey(about)}`);
+  const ofRequester = requester === undefined || filing.isDirect ? [] : [`workflow-requester:${requester}`];
+  await tx.lock(...ofRequester, subjectsLock(filing.type, about));
   const neighbours = await readNeighbours(tx, filing, about);
   const open = neighbours.filter((request) => request.status !== "denied" && statusAt(request, tx.now) !== "expired");
   const isSame = (request: Request) =>
@@ -59,7 +59,7 @@ export async function checkFiling(tx: Tx, filing: Filing): Promise<Checked> {
   if (duplicate !== undefined && !filing.isDirect) throw new ProblemError("duplicate_open", { extra: { reference: duplicate.reference } });
   const denied = neighbours.find((request) => request.status === "denied" && isSame(request) && mayKnow(viewer, request));
   if (denied?.decidedAt && !filing.isDirect) throw coolDown(denied.decidedAt, filing.coolDownSeconds, tx.now);
-  if (requester !== undefined) await checkRequester(tx, requester, filing.limits, open);
+  if (requester !== undefined && !filing.isDirect) await checkRequester(tx, requester, filing.limits, open);
   const duplicates = open.filter((request) => mayKnow(viewer, request)).slice(0, maxDuplicatesShown);
   return { duplicates: duplicates.map(({ reference, type, status }) => ({ reference, type, status })) };
 }
@@ -73,7 +73,7 @@ export async function requireUnique(tx: Tx, request: Request, subjects: readonly
   const about = subjects.map(({ kind, id }) => ({ kind, subjectId: id }));
   const key = subjectsKey(about);
   const keyOf = (one: Request) => subjectsKey(subjectsOf(one).map(({ kind, id }) => ({ kind, subjectId: id })));
-  await tx.lock(`workflow-subjects:${request.type}:${key}`);
+  await tx.lock(subjectsLock(request.type, about));
   const found = await tx.db.workflowRequest.findMany({
     where: {
       id: { not: request.id },
@@ -89,6 +89,11 @@ export async function requireUnique(tx: Tx, request: Request, subjects: readonly
     (one) => statusAt(one, tx.now) !== "expired" && keyOf(one) === key && mayKnow({ call: tx.call, accounts }, one),
   );
   if (duplicate !== undefined) throw new ProblemError("duplicate_open", { extra: { reference: duplicate.reference } });
+}
+
+/** What is held while a request of a kind about some subjects is filed or changed. */
+export function subjectsLock(type: string, subjects: readonly { kind: string; subjectId: string }[]): string {
+  return `workflow-subjects:${type}:${subjectsKey(subjects)}`;
 }
 
 /** Open requests about any of the subjects, and those of this kind denied within the cool-down. */
@@ -117,7 +122,7 @@ async function checkRequester(tx: Tx, requesterId: string, limits: FilingLimits,
     throw new ProblemError("rate_limited", { detail: "You have too many open requests about this subject.", retryAfter: hour });
   }
   const recent = await tx.db.workflowRequest.findMany({
-    where: { requesterId, createdAt: { gt: addSeconds(tx.now, -hour) } },
+    where: { requesterId, isDirect: false, createdAt: { gt: addSeconds(tx.now, -hour) } },
     select: { createdAt: true },
     orderBy: { createdAt: "desc" },
     take: limits.perHour,

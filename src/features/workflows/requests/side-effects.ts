@@ -66,10 +66,11 @@ const emitted: Partial<Readonly<Record<Action, EventType>>> = {
 /** Writes a move: vote, status, effects, history, audit, events and messages, together or not at all. */
 export function createSideEffects({ audit, events, effects, reach, matches, notices, moveEvidence, suspensions }: SideEffectDeps) {
   /** What a move does outside the request itself. */
-  async function carryOut(tx: Tx, { request, input, actorId, result }: Transition): Promise<WorkflowEffect[]> {
+  async function carryOut(tx: Tx, move: Transition): Promise<WorkflowEffect[]> {
+    const { request, input, actorId, result } = move;
     const { status } = result.next;
     if (input.action === "approve" && status === "approved") return await effects.apply(approvalOf(tx, request, input, actorId, result));
-    if (input.action === "reverse" && status === "reversed") return await effects.undo(reversalOf(tx, request, input, actorId));
+    if (input.action === "reverse" && status === "reversed") return await effects.undo(reversalOf(tx, move));
     if (input.action === "void" && input.body.duplicate_of !== undefined) await mergeInto(tx, request, input.body.duplicate_of);
     return [];
   }
@@ -129,7 +130,7 @@ export function createSideEffects({ audit, events, effects, reach, matches, noti
     const isVote = !result.isFinal && isVerdict(action);
     const about = request.subjects.find((subject) => subject.kind === "user")?.subjectId;
     const reason = reasonOf(input);
-    const isOwn = moves[action].isRequesters === true && request.requesterId === actorId;
+    const isOwn = (moves[action].isRequesters === true && request.requesterId === actorId) || move.isOwnUndo === true;
     const permission = isOwn ? `workflows.${request.type}.create` : (permissionOf(action, request.type as WorkflowKind) ?? "");
     audit.record(tx, {
       action: isVote ? "workflow.vote" : `workflow.${action}`,
@@ -144,7 +145,7 @@ export function createSideEffects({ audit, events, effects, reach, matches, noti
           have: approversOf(result.next).length,
           required: request.approvalsRequired + result.next.tier,
         }),
-        ...(move.isDirect === true && { direct: true }),
+        ...((move.isDirect === true || move.isOwnUndo === true) && { direct: true }),
         ...(result.next.assigneeId !== request.assigneeId && { assignee: result.next.assigneeId }),
         ...(result.next.payloadRevision !== request.payloadRevision && { payload_revision: result.next.payloadRevision }),
         ...(changed.length > 0 && { changed }),
@@ -240,9 +241,10 @@ export function approvalOf(tx: Tx, request: Request, input: DecisionInput, actor
   return { tx, type, request, payload: payload.data, input, from: tx.now, actorId, approvedBy: approversOf(result.next), permission };
 }
 
-function reversalOf(tx: Tx, request: Request, input: DecisionInput, actorId: string): Reversal {
+function reversalOf(tx: Tx, { request, input, actorId, isOwnUndo = false }: Move): Reversal {
   const type = request.type as WorkflowKind;
-  return { tx, request, reason: input.reasonPublic ?? "", actorId, permission: `workflows.${type}.reverse` };
+  const permission = isOwnUndo ? (`workflows.${type}.create` as const) : (`workflows.${type}.reverse` as const);
+  return { tx, request, reason: input.reasonPublic ?? "", actorId, permission };
 }
 
 /** What a requester is told of. */

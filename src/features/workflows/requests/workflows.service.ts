@@ -80,7 +80,7 @@ export function createWorkflowsService(parts: WorkflowsDeps) {
     referencePrefix,
     suspensions,
   });
-  const { act, decide, approveInTx } = createActing({
+  const { act, decide, approveInTx, undoInTx } = createActing({
     database,
     audit,
     events,
@@ -96,7 +96,7 @@ export function createWorkflowsService(parts: WorkflowsDeps) {
   const beside = {
     policies: createPolicies({ database, audit, access, cursors, referencePrefix }),
     stats: createStats({ database, reach, clock }),
-    direct: createDirect({ database, audit, events, guildState, access, reach, fileInTx, approveInTx }),
+    direct: createDirect({ database, audit, events, guildState, access, reach, fileInTx, approveInTx, undoInTx }),
     types: createTypes({ database, effects, referencePrefix }),
   };
 

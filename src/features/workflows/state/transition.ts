@@ -58,6 +58,8 @@ export interface Context {
   isConflicted: boolean;
   /** A subject is staff of the actor's rank or above. */
   isOutranked: boolean;
+  /** It is their own direct decision, young enough for them to take back alone, and they may still make it. */
+  isOwnDirectUndo?: boolean;
   can(permission: PermissionKey): boolean;
 }
 
@@ -208,10 +210,11 @@ const rules: Readonly<Record<Action, Rule>> = {
     const again = { status: "pending", payloadRevision: state.payloadRevision + 1, tier: 0, isHeld: false, assigneeId: null } as const;
     return moved(state, again);
   },
-  reverse(state, { override = false }, { actorId, can }) {
+  reverse(state, { override = false }, { actorId, isOwnDirectUndo = false, can }) {
     const approvers = approversOf(state);
     const isSole = approvers.length === 1 && approvers[0] === actorId;
     const votes = withVote(state, actorId, "reverse");
+    if (isSole && isOwnDirectUndo) return moved(state, { status: "reversed", votes });
     const isEnough = current({ ...state, votes }, "reverse").length >= state.reversalsRequired;
     if (override && (isSole || !isEnough) && !can(overridePermission)) return missing(overridePermission);
     if (isSole && !override) return refuse("conflict_of_interest", "Whoever decided alone does not reverse the decision alone.");
@@ -264,6 +267,7 @@ function refusedByRight(state: State, { action }: Attempt, context: Context): Re
   const { isRequesters = false, isDecision = false } = moves[action];
   const permission = permissionOf(action, state.type);
   if (isRequesters && context.isRequester) return undefined;
+  if (action === "reverse" && context.isOwnDirectUndo === true) return undefined;
   // Anyone who has claimed a request may let go of it.
   if (action === "unassign" && state.assigneeId === context.actorId && context.can(claimPermission)) return undefined;
   if (permission === null)
