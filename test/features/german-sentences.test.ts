@@ -119,7 +119,7 @@ function isElsewhere({ path, around, text: said }: SourceSentence, places = else
   );
 }
 const isWanted = (path: string): boolean =>
-  /^src\/((commands|database|discord|features|kernel|operations)\/|outgoing\.ts$)/.test(path) &&
+  /^src\/((commands|database|discord|discord-actions|features|kernel|operations)\/|outgoing\.ts$)/.test(path) &&
   !/\.(texts|sentences)\.ts$|\/refusal-texts\.ts$|\/locales\//.test(path);
 
 const translate = createSentences(deSentences, { joints: deJoints });
