@@ -1,4 +1,5 @@
 import type { Deps } from "../../deps.ts";
+import type { Judge } from "../../../discord-actions/judge.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { Level } from "../../../kernel/permissions.ts";
 import { requireWrite, type Call } from "../../../kernel/call.ts";
@@ -13,6 +14,7 @@ import { kinds } from "../kinds/kinds.ts";
 import { approvalsFor, policyOf } from "../policies/policies.ts";
 import { actionSpecs, ModerateInput, nameKey, type ModerationAnswer } from "./direct.schema.ts";
 import { directPolicy } from "./direct.policy.ts";
+import { memberActionOf, requirePossible } from "./possible.ts";
 import { createLooking, type LookingDeps } from "./looking.ts";
 import { createDirectSettings, directSetting, reasonsSetting, type DirectSettingsDeps } from "./settings.service.ts";
 import { waitOf } from "./waiting.ts";
@@ -23,7 +25,9 @@ interface DirectAccess extends Ranks {
   people(): string[];
 }
 
-export interface DirectDeps extends DirectSettingsDeps, LookingDeps, Deps<"database"> {
+export interface DirectDeps extends DirectSettingsDeps, LookingDeps, Deps<"database" | "clock"> {
+  /** Tells what Discord would refuse. */
+  judge: Pick<Judge, "ask">;
   access: DirectAccess;
   reach: Pick<LinkReach, "linkedAccountsOf">;
   fileInTx: FileInTx;
@@ -36,7 +40,7 @@ const maxDeciders = 3;
 
 /** Moderation in one step: one punishment request, filed and, where the server's rules let its requester, decided in one transaction. */
 export function createDirect(parts: DirectDeps) {
-  const { database, access, reach, fileInTx, approveInTx } = parts;
+  const { database, clock, judge, access, reach, fileInTx, approveInTx } = parts;
   const settings = createDirectSettings(parts);
 
   /** The text of a template, where the reason names one. @throws ProblemError validation_failed for a reason that is too short */
@@ -87,8 +91,10 @@ export function createDirect(parts: DirectDeps) {
 
     /**
      * Warn, note, time out, kick or ban somebody in a server, or take a timeout or a ban back. Done at once where the server's rules let the
-     * caller decide alone; otherwise it is filed, and waits for others as every request.
-     * @throws ZodError, ProblemError acting_user_required, permission_denied, record_not_found, duplicate_open, rate_limited
+     * caller decide alone; otherwise it is filed, and waits for others as every request. What Discord would refuse is refused before anything
+     * is written.
+     * @throws ZodError, ProblemError acting_user_required, permission_denied, record_not_found, discord_would_refuse, invalid_transition,
+     * duplicate_open, rate_limited
      */
     async moderate(call: Call, guildId: string, body: ModerateInput): Promise<ModerationAnswer> {
       requireWrite(call, directPolicy.read);
@@ -96,11 +102,15 @@ export function createDirect(parts: DirectDeps) {
         throw new ProblemError("acting_user_required", { detail: "A decision is a person's: name them in X-Acting-User." });
       const input = ModerateInput.parse(body);
       settings.requireServed(guildId);
+      const action = memberActionOf(input, guildId, clock.now());
+      // Discord is asked outside of the transaction, which others wait for.
+      const verdict = action === null ? null : await judge.ask(action);
       return await database.write(call, async (tx): Promise<ModerationAnswer> => {
         const reason = await reasonFor(tx, guildId, input.reason);
         const intake = understand(kinds[type], requestOf(guildId, { ...input, reason }));
         const required = approvalsFor(type, await policyOf(tx.db, type), intake.payload);
         const waits = await waitFor(tx, guildId, input, required);
+        if (waits === null && action !== null) await requirePossible(tx, action, verdict);
         const filed = await fileInTx(tx, type, intake, { isDirect: waits === null });
         const { id, reference, warnings } = filed;
         const told = { success: true, id, reference, warnings } as const;
