@@ -10,7 +10,7 @@ export const discordActionSentences: Sentences = {
   "lift their timeout": "Das Timeout aufheben",
   "change their nickname": "Den Nickname ändern",
   "give them the role": "Die Rolle geben",
-  "take the role from them": "Die Rolle nehmen",
+  "remove their role": "Die Rolle nehmen",
   "Ban Members": "Mitglieder bannen",
   "Kick Members": "Mitglieder kicken",
   "Timeout Members": "Mitglieder in den Timeout versetzen",
@@ -18,33 +18,38 @@ export const discordActionSentences: Sentences = {
   "Manage Nicknames": "Nicknames verwalten",
 
   // Why
-  "I can't {act} in {name}: I'm no longer in that server. Invite me again.":
-    "{act} geht in {name} nicht: Ich bin nicht mehr auf dem Server. Lade mich wieder ein.",
+  "I can't {act} in {name}: I'm no longer in that server.": "{act} geht in {name} nicht: Ich bin nicht mehr auf dem Server.",
   "I can't {act} in {name}: that would be me.": "{act} geht in {name} nicht: Das wäre ich selbst.",
   "I can't {act} in {name}: they own the server, and Discord protects its owner.":
     "{act} geht in {name} nicht: Der Person gehört der Server, und Discord schützt den Inhaber.",
-  "I can't {act} in {name}: I'm timed out there until {until}. Lift my timeout.":
-    "{act} geht in {name} nicht: Ich bin dort bis {until} im Timeout. Hebt es auf.",
-  "I can't {act} in {name}: I don't have the permission {permission} there. Give it to my role under Server Settings → Roles.":
-    "{act} geht in {name} nicht: Mir fehlt dort das Recht {permission}. Gib es meiner Rolle unter Servereinstellungen → Rollen.",
-  "I can't {act} in {name}: the role was deleted. Choose another one.":
-    "{act} geht in {name} nicht: Die Rolle wurde gelöscht. Nimm eine andere.",
-  "I can't {act} in {name}: every member has it. Choose another one.":
-    "{act} geht in {name} nicht: Die hat jedes Mitglied. Nimm eine andere.",
-  "I can't {act} {role} in {name}: it belongs to a bot, an integration or the boosts, so only Discord gives it. Choose another one.":
-    "{act} geht in {name} nicht: {role} gehört zu einem Bot, einer Integration oder den Boosts, und nur Discord vergibt sie. Nimm eine andere.",
-  "I can't {act} {role} in {name}: it is my own highest role. Give me a role above it under Server Settings → Roles.":
-    "{act} geht in {name} nicht: {role} ist meine eigene höchste Rolle. Gib mir unter Servereinstellungen → Rollen eine höhere.",
-  "I can't {act} {role} in {name}: my highest role, {mine}, is below it. Move {mine} above it under Server Settings → Roles.":
-    "{act} geht in {name} nicht: Meine höchste Rolle, {mine}, steht unter {role}. Zieh {mine} unter Servereinstellungen → Rollen darüber.",
+  "I can't {act} in {name}: I'm timed out there until {until}.": "{act} geht in {name} nicht: Ich bin dort bis {until} im Timeout.",
+  "I can't {act} in {name}: I don't have the permission {permission} there.":
+    "{act} geht in {name} nicht: Mir fehlt dort das Recht {permission}.",
+  "I can't {act} in {name}: the role was deleted.": "{act} geht in {name} nicht: Sie wurde gelöscht.",
+  "I can't {act} in {name}: every member has it.": "{act} geht in {name} nicht: Die hat jedes Mitglied.",
+  "I can't {act} {role} in {name}: it belongs to a bot, an integration or the boosts, so only Discord gives it.":
+    "{act} geht in {name} nicht: {role} gehört zu einem Bot, einer Integration oder den Boosts, und nur Discord vergibt sie.",
+  "I can't {act} {role} in {name}: it is my own highest role.": "{act} geht in {name} nicht: {role} ist meine eigene höchste Rolle.",
+  "I can't {act} {role} in {name}: my highest role, {mine}, is below it.":
+    "{act} geht in {name} nicht: Meine höchste Rolle, {mine}, steht unter {role}.",
   "I can't kick them in {name}: they are not a member there.": "Kicken geht in {name} nicht: Die Person ist dort kein Mitglied.",
-  "I can't {act} in {name}: their role {role} is an administrator's, and Discord doesn't time out administrators. Take that role away first.":
-    "{act} geht in {name} nicht: Mit der Rolle {role} ist die Person Administrator, und für die gibt es in Discord kein Timeout. Nimm ihr zuerst die Rolle.",
-  "I can't {act} in {name}: my highest role, {mine}, is their highest role too. Give me a role above it under Server Settings → Roles.":
-    "{act} geht in {name} nicht: Meine höchste Rolle, {mine}, ist auch die der Person. Gib mir unter Servereinstellungen → Rollen eine höhere.",
-  "I can't {act} in {name}: my highest role, {mine}, is below their role {role}. Move {mine} above it under Server Settings → Roles.":
-    "{act} geht in {name} nicht: Meine höchste Rolle, {mine}, steht unter der Rolle {role} der Person. Zieh {mine} unter Servereinstellungen → Rollen darüber.",
-  "Discord knows no account with this id. Check whom you named.": "Discord kennt kein Konto mit dieser ID. Prüfe, wen du angegeben hast.",
+  "I can't {act} in {name}: their role {role} is an administrator's, and Discord doesn't time out administrators.":
+    "{act} geht in {name} nicht: Mit der Rolle {role} ist die Person Administrator, und für die gibt es in Discord kein Timeout.",
+  "I can't {act} in {name}: my highest role, {mine}, is their highest role too.":
+    "{act} geht in {name} nicht: Meine höchste Rolle, {mine}, ist auch die der Person.",
+  "I can't {act} in {name}: my highest role, {mine}, is below their role {role}.":
+    "{act} geht in {name} nicht: Meine höchste Rolle, {mine}, steht unter der Rolle {role} der Person.",
+  "Discord knows no account with this id.": "Discord kennt kein Konto mit dieser ID.",
+
+  // What would help
+  "Invite me again.": "Lade mich wieder ein.",
+  "Lift my timeout.": "Hebe es auf.",
+  "Give it to my role under Server Settings → Roles.": "Gib es meiner Rolle unter Servereinstellungen → Rollen.",
+  "Choose another one.": "Nimm eine andere.",
+  "Give me a role above it under Server Settings → Roles.": "Gib mir unter Servereinstellungen → Rollen eine höhere.",
+  "Move {mine} above it under Server Settings → Roles.": "Zieh {mine} unter Servereinstellungen → Rollen darüber.",
+  "Take that role away first.": "Nimm ihr zuerst die Rolle.",
+  "Check whom you named.": "Prüfe, wen du angegeben hast.",
 
   // Nothing to do, or not yet
   "They are already banned in {name}.": "Die Person ist in {name} schon gebannt.",
@@ -53,5 +58,6 @@ export const discordActionSentences: Sentences = {
   "They are not timed out in {name}.": "Die Person ist in {name} nicht im Timeout.",
   "They already have the role {role} in {name}.": "Die Person hat die Rolle {role} in {name} schon.",
   "They do not have the role {role} in {name}.": "Die Person hat die Rolle {role} in {name} nicht.",
-  "They are not in {name}. It is done when they come back.": "Die Person ist nicht in {name}. Es geschieht, wenn sie zurückkommt.",
+  "They are not in {name}.": "Die Person ist nicht in {name}.",
+  "It is done when they come back.": "Es geschieht, wenn sie zurückkommt.",
 };

@@ -83,7 +83,7 @@ export const actionNeeds: Readonly<Record<MemberAction["kind"], Spec>> = {
   timeout_lift: { ...timeouts, act: "lift their timeout" },
   nickname: { bit: bits.ManageNicknames, permission: "Manage Nicknames", act: "change their nickname", isOverMember: true },
   role_add: { ...roles, act: "give them the role" },
-  role_remove: { ...roles, act: "take the role from them" },
+  role_remove: { ...roles, act: "remove their role" },
 };
 
 const second = 1000;

@@ -1,10 +1,12 @@
+import type { Judge } from "../../../discord-actions/judge.ts";
 import type { GuildState } from "../../../discord/guild-state.ts";
 import type { StaffService } from "../../staff/staff.service.ts";
 import type { EffectInputs } from "./inputs.ts";
+import type { MemberAction } from "../../../discord-actions/possible.ts";
 import { createNoticeEffects, type NoticeEffectDeps, type NoticeKeys } from "./notices.ts";
 import { banEnd, endBansInTx } from "./ban-ends.ts";
 import { discordEffect, type DiscordActionDraft } from "./discord-effect.ts";
-import type { Approval, Done, SomeEffects } from "./types.ts";
+import type { Approval, Blocker, Done, SomeEffects } from "./types.ts";
 import { penaltyEnd } from "./words.ts";
 
 type Keys = NoticeKeys | "discord.ban_end" | "discord.punish" | "discord.roles_add" | "discord.roles_remove";
@@ -13,6 +15,7 @@ type Penalty = Exclude<EffectInputs["discord.punish"]["action"], "role_remove">;
 export type DiscordEffectDeps = NoticeEffectDeps & {
   staff: Pick<StaffService, "discordRolesOf" | "mappedRolesHeldBy">;
   guildState: Pick<GuildState, "guilds" | "members">;
+  judge: Pick<Judge, "now">;
 };
 
 interface Role {
@@ -20,7 +23,9 @@ interface Role {
   roleId: string;
 }
 
-const penalties: Readonly<Record<Penalty, { detail: string; action: (member: Member, until: Date) => DiscordActionDraft }>> = {
+type OfMember = Extract<DiscordActionDraft, Member>;
+
+const penalties: Readonly<Record<Penalty, { detail: string; action: (member: Member, until: Date) => OfMember }>> = {
   timeout: {
     detail: "They are timed out in a server.",
     action: (member, until) => ({ ...member, kind: "timeout", until: until.toISOString() }),
@@ -38,7 +43,7 @@ interface Member {
 
 /** What approvals leave for the bot to do. Only Discord roles that stand for staff roles are ever given or taken. */
 export function createDiscordEffects(parts: DiscordEffectDeps): SomeEffects<Keys> {
-  const { staff, guildState } = parts;
+  const { staff, guildState, judge } = parts;
   const presentGuilds = (): string[] => guildState.guilds().flatMap(({ id, present }) => (present ? [id] : []));
 
   function membershipsOf(userId: string): string[] {
@@ -52,6 +57,28 @@ export function createDiscordEffects(parts: DiscordEffectDeps): SomeEffects<Keys
     const held = staff.mappedRolesHeldBy(userId).filter((role) => !staying.some((one) => isSame(one, role)));
     return held.filter((role, index) => held.findIndex((one) => isSame(one, role)) === index);
   }
+
+  /** The roles that stand for a staff role, where the person is a member. */
+  function rolesToGive(userId: string, roleKey: string): Role[] {
+    const guilds = membershipsOf(userId);
+    return staff.discordRolesOf(roleKey).filter(({ guildId }) => guilds.includes(guildId));
+  }
+
+  /** The servers that a punishment acts in. */
+  function placesOf(named: readonly string[]): string[] {
+    const ours = presentGuilds();
+    return named.length === 0 ? ours : named.filter((id) => ours.includes(id));
+  }
+
+  /** What Discord would refuse, by what is known without asking. Whoever has left cannot be kicked, which is no reason to decide otherwise. */
+  function blockersOf(actions: readonly MemberAction[]): Promise<Blocker[]> {
+    const verdicts = actions.flatMap((action) => judge.now(action) ?? []);
+    const refused = verdicts.filter(({ outcome, code }) => outcome === "impossible" && code !== "not_a_member");
+    return Promise.resolve(refused.map(({ code, detail }) => ({ code, detail, isWaivable: true })));
+  }
+
+  const roleActions = (kind: "role_add" | "role_remove", userId: string, roles: readonly Role[]): MemberAction[] =>
+    roles.map((role) => ({ kind, userId, ...role }));
 
   function changeRoles(approval: Approval, userId: string, key: Keys, kind: "role_add" | "role_remove", roles: readonly Role[]): Done[] {
     const { request } = approval;
@@ -79,17 +106,17 @@ export function createDiscordEffects(parts: DiscordEffectDeps): SomeEffects<Keys
     "discord.ban_end": banEnd,
     "discord.roles_add": {
       preview: "The Discord roles of the staff role are given, where they are a member.",
+      check: (_approval, { userId, roleKey }) => blockersOf(roleActions("role_add", userId, rolesToGive(userId, roleKey))),
       apply(approval, { userId, roleKey }) {
-        const guilds = membershipsOf(userId);
-        const roles = staff.discordRolesOf(roleKey).filter(({ guildId }) => guilds.includes(guildId));
         return orNothing(
-          changeRoles(approval, userId, "discord.roles_add", "role_add", roles),
+          changeRoles(approval, userId, "discord.roles_add", "role_add", rolesToGive(userId, roleKey)),
           "No Discord role stands for the staff role where they are a member.",
         );
       },
     },
     "discord.roles_remove": {
       preview: "The Discord roles of the staff are taken from them.",
+      check: (_approval, { userId, keptRoleKey }) => blockersOf(roleActions("role_remove", userId, rolesToTake(userId, keptRoleKey))),
       apply(approval, { userId, keptRoleKey }) {
         const roles = rolesToTake(userId, keptRoleKey);
         return orNothing(
@@ -101,9 +128,17 @@ export function createDiscordEffects(parts: DiscordEffectDeps): SomeEffects<Keys
     "discord.punish": {
       preview: ({ action }) => `In Discord: ${action.replace("_", " ")}.`,
       isOptional: true,
+      check({ tx }, { userId, action, guildIds: named, length }) {
+        const guildIds = placesOf(named);
+        if (action === "role_remove") {
+          const roles = rolesToTake(userId).filter(({ guildId }) => guildIds.includes(guildId));
+          return blockersOf(roleActions("role_remove", userId, roles));
+        }
+        const until = penaltyEnd(length, tx.now);
+        return blockersOf(guildIds.map((guildId) => penalties[action].action({ guildId, userId, reason: "" }, until)));
+      },
       async apply(approval, { userId, action, guildIds: named, length }, earlier) {
-        const ours = presentGuilds();
-        const guildIds = named.length === 0 ? ours : named.filter((id) => ours.includes(id));
+        const guildIds = placesOf(named);
         const none = "It names no server the bot is in.";
         if (guildIds.length === 0) return await orNothing([], none);
         if (action === "unban")
