@@ -41,6 +41,8 @@ export const discordActionSentences: Sentences = {
     "{act} geht in {name} nicht: Meine höchste Rolle, {mine}, steht unter der Rolle {role} der Person.",
   "Discord knows no account with this id.": "Discord kennt kein Konto mit dieser ID.",
 
+  "In {name} I don't have what is needed there: {permissions}.": "In {name} fehlt mir, was dort nötig ist: {permissions}.",
+
   // What would help
   "Invite me again.": "Lade mich wieder ein.",
   "Lift my timeout.": "Hebe es auf.",

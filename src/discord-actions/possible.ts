@@ -132,7 +132,8 @@ function isOfRole(action: MemberAction): action is RoleAction {
   return action.kind === "role_add" || action.kind === "role_remove";
 }
 
-function roleProblem({ kind, roleId }: RoleAction, guild: GuildStanding): Impossible | undefined {
+/** Why the bot cannot give or take a role, whoever it is about. */
+export function roleProblem({ kind, roleId }: Pick<RoleAction, "kind" | "roleId">, guild: GuildStanding): Impossible | undefined {
   const { name } = guild;
   const { act } = actionNeeds[kind];
   const found = guild.roles.get(roleId);
