@@ -9,6 +9,7 @@ import { type Database, type DatabaseOptions, openDatabase } from "./database/da
 import { createDiscord, type Discord, type DiscordOptions } from "./discord/client.ts";
 import { createGuildState, type GuildFeed } from "./discord/guild/create-guild-state.ts";
 import type { GuildState } from "./discord/guild-state.ts";
+import { createJudge, type Judge } from "./discord-actions/judge.ts";
 import { createDiscordOAuth, type DiscordOAuth } from "./discord/oauth.ts";
 import { systemClock, type Clock } from "./kernel/clock.ts";
 import { createCursors, type Cursors } from "./kernel/page.ts";
@@ -51,6 +52,8 @@ export interface Core {
   guildState: GuildState & { feed: GuildFeed };
   /** The link to Discord; it connects only in the server, and only after everything is created. */
   discord: Discord;
+  /** Tells before something is done whether Discord would let the bot do it. */
+  judge: Judge;
   oauth: DiscordOAuth;
   /** How browsers reach the service, without a slash at the end. */
   publicUrl: () => string;
@@ -177,6 +180,7 @@ export async function openCore({
     guildState: { ...guildState, preferredLocale: (id) => guildState.preferredLocale(id) ?? cluster.leader()?.locales[id] },
     // The link is that of the process that leads.
     discord: { ...discord, status: () => cluster.leader()?.discord ?? discord.status() },
+    judge: createJudge({ guildState, discord, clock }),
     oauth,
     publicUrl,
     operator: config.operator,

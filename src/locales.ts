@@ -45,6 +45,7 @@ import { directSentences, directTexts } from "./features/workflows/direct/direct
 import { webhooksSentences } from "./features/webhooks/webhooks.sentences.ts";
 import { webhooksTexts } from "./features/webhooks/webhooks.texts.ts";
 import { requestTitlesDe, workflowsTexts } from "./features/workflows/workflows.texts.ts";
+import { discordActionSentences } from "./discord-actions/discord-actions.sentences.ts";
 import type { Sentences } from "./kernel/sentences.ts";
 import { mcpSentences } from "./mcp/mcp.sentences.ts";
 import { labels } from "./commands/locales/labels.ts";
@@ -130,6 +131,7 @@ export const de = {
 /** What the service says by itself, in German by the English sentence. */
 export const deSentences: Sentences = {
   ...commonSentences,
+  ...discordActionSentences,
   ...auditSentences,
   ...authorizationSentences,
   ...blacklistSentences,

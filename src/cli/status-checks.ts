@@ -34,6 +34,7 @@ export const statusChecks: Readonly<Record<string, (seen: Seen) => Finding | und
   database: ofServer("storage", "The database takes no writes."),
   discord: ofServer("discord_gateway", "The bot is not connected to Discord."),
   guilds: ofServer("guild_state", "The state of the servers in Discord is not complete."),
+  permissions: ofServer("discord_permissions", "The bot may not do in Discord what servers are set up for."),
   audit: ofServer("audit_checkpoints", "The head of the audit is not signed."),
   cards: ofServer("review_cards", "Review cards are not posted."),
   jobs: ofServer("jobs", "A job that runs every minute does not end well."),

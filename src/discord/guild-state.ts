@@ -39,6 +39,37 @@ export interface RoleInfo {
   color: number;
   /** Whether its members are shown apart from the others. */
   hoist: boolean;
+  /** Its permission bits. Only in memory, and undefined until the gateway has reported the role to this process. */
+  permissions?: bigint;
+  /** Whether Discord alone gives and takes it, as the role of a bot. Kept as `permissions` is. */
+  managed?: boolean;
+}
+
+/** A member as far as it decides what the bot can do to them. */
+export interface Standing {
+  roleIds: readonly string[];
+  /** When their timeout ends, which may be past; null without one. */
+  timedOutUntil: Date | null;
+}
+
+/** A guild as far as it decides what the bot can do there, as the gateway last reported it. */
+export interface GuildStanding {
+  id: string;
+  name: string;
+  ownerId: string | null;
+  roles: ReadonlyMap<string, RoleInfo>;
+  /** The bot's own account. */
+  botId: string;
+  /** The bot as a member; null after it was removed. */
+  bot: Standing | null;
+  /** Somebody as a member. Null: they are none. Undefined: it is not known, as the members are being read. */
+  member(userId: string): Standing | null | undefined;
+}
+
+/** What the bot can do where. Only the process that has the link to the gateway knows it. */
+export interface Standings {
+  /** Undefined while it is not known: in other processes, without a link, and until Discord has sent the guild. */
+  of(guildId: string): GuildStanding | undefined;
 }
 
 /** A guild that is not served, though the bot is in it. */
@@ -93,6 +124,8 @@ export interface GuildState {
   forget(userId: string): void;
   /** Who is in which guild, stored or not. */
   presences: Presences;
+  /** What decides whether Discord lets the bot do something. */
+  standings: Standings;
   /** Listen for changes; null means that anything may have changed. @returns how to stop listening */
   onChange(listener: (userId: string | null) => void): () => void;
 }

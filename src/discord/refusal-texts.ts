@@ -37,6 +37,8 @@ const en = {
   "refusal duplicate_open": "There is an open request about this already: `{reference}`. Look at it with `/review show`.",
   "refusal already_decided": "This request was decided already. Look at it with `/review show`.",
   "refusal invalid_transition": "That can't be done as things stand now. Look at it again.",
+  "refusal discord_would_refuse":
+    "Discord would refuse this, so nothing was done. Check the permissions of the bot and the place of its role.",
   "refusal sync_in_progress": "This is being done right now. Wait until it is finished.",
   "refusal pool_exhausted": "This pool has no free number. Choose another pool, or ask for a wider range.",
   "refusal authorization_required": "They have not given access to their servers, or it has ended. Ask them with `/intel authorize`.",
@@ -102,6 +104,8 @@ export const refusalTexts = texts({
     "refusal duplicate_open": "Dazu gibt es schon einen offenen Antrag: `{reference}`. Sieh ihn dir mit `/review show` an.",
     "refusal already_decided": "Über diesen Antrag ist schon entschieden. Sieh ihn dir mit `/review show` an.",
     "refusal invalid_transition": "So, wie es jetzt steht, geht das nicht. Sieh es dir noch einmal an.",
+    "refusal discord_would_refuse":
+      "Discord würde das ablehnen; deshalb ist nichts passiert. Prüfe die Rechte des Bots und den Platz seiner Rolle.",
     "refusal sync_in_progress": "Das läuft gerade schon. Warte, bis es fertig ist.",
     "refusal pool_exhausted": "In diesem Pool ist keine Nummer frei. Wähle einen anderen Pool, oder bitte um einen größeren Bereich.",
     "refusal authorization_required":

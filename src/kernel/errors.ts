@@ -28,6 +28,7 @@ export const problems = {
   duplicate_open: { status: 409, title: "There is an open request about this already" },
   already_decided: { status: 409, title: "The request has been decided" },
   invalid_transition: { status: 409, title: "The present state does not allow this" },
+  discord_would_refuse: { status: 409, title: "Discord would refuse this" },
   idempotency_in_progress: { status: 409, title: "The first request with this key is still running", retryable: true },
   sync_in_progress: { status: 409, title: "A synchronisation is already running", retryable: true },
   pool_exhausted: { status: 409, title: "The pool has no free number" },

@@ -19,7 +19,7 @@ const betweenSentences = /(?<=[.!?]) (?=[A-Z"\d])/;
 /** A part of a sentence begins with a small letter or with what is filled in, and ends without a full stop. */
 const part = /^[a-z{][^]*[^.]$/u;
 /** Placeholders of these names hold what people wrote or named: it stays as it is. */
-const asWritten = /^(callsign|department|id|key|name|names|pool|pools|reason|reference|role|roles|title|words)$/;
+const asWritten = /^(callsign|department|id|key|mine|name|names|pool|pools|reason|reference|role|roles|title|words)$/;
 
 /**
  * Finds the translation of what the service says in English, as refusals and stored results are written. The English text is the key: a

@@ -41,6 +41,7 @@ async function startHealth({ isShuttingDown = () => false, isAlive = () => true,
       storage: pass,
       discord_gateway: pass,
       guild_state: pass,
+      discord_permissions: pass,
       audit_checkpoints: pass,
       review_cards: pass,
       jobs: pass,
@@ -84,6 +85,7 @@ test("a stranger sees that all is well, what is offered and nothing more", async
       storage: { status: "pass" },
       discord_gateway: { status: "pass" },
       guild_state: { status: "pass" },
+      discord_permissions: { status: "pass" },
       audit_checkpoints: { status: "pass" },
       review_cards: { status: "pass" },
       jobs: { status: "pass" },
@@ -207,7 +209,7 @@ test("the whole service tells a holder of system.health.read why it is degraded,
   expect(said).toMatchObject({ success: true, status: "degraded", checks: { storage: { status: "pass" } } });
   expect(said.checks.guild_state.reason ?? said.checks.discord_gateway.reason).toEqual(expect.any(String));
   const stranger = (await world.get("/health", { key: null })).body;
-  expect(Object.values(stranger.checks).map((check) => Object.keys(check as object))).toEqual(Array.from({ length: 8 }, () => ["status"]));
+  expect(Object.values(stranger.checks).map((check) => Object.keys(check as object))).toEqual(Array.from({ length: 9 }, () => ["status"]));
   expect((await world.get("/readyz", { key: null })).status).toBe(200);
   world.sandbox.faults.up();
   await away;

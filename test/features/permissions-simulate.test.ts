@@ -42,6 +42,7 @@ function guildStateOf(members: ReadonlyMap<string, readonly MemberState[]>): Gui
     track: () => Promise.resolve(),
     forget: () => undefined,
     presences: createPresences(),
+    standings: { of: () => undefined },
     onChange: () => () => undefined,
   };
 }

@@ -305,6 +305,7 @@ describe("what the service or Discord cannot do now", () => {
   const codes = [
     "internal_error",
     "discord_error",
+    "discord_would_refuse",
     "storage_busy",
     "storage_full",
     "storage_readonly",

@@ -167,6 +167,7 @@ export const phrases = texts({
     "problem duplicate_open": "Dazu gibt es schon einen offenen Antrag",
     "problem already_decided": "Über den Antrag ist entschieden",
     "problem invalid_transition": "So, wie es jetzt steht, geht das nicht",
+    "problem discord_would_refuse": "Discord würde das ablehnen",
     "problem idempotency_in_progress": "Dieselbe Anfrage läuft noch",
     "problem sync_in_progress": "Ein Abgleich läuft schon",
     "problem pool_exhausted": "Der Pool hat keine freie Nummer",

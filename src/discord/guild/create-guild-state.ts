@@ -12,8 +12,9 @@ import { createLookUps, type LookUpLimits, type LookUps } from "./look-up.ts";
 import type { MemberSource } from "./member-read.ts";
 import { createMemberSync, type SyncLimits } from "./member-sync.ts";
 import { memberState } from "./mirror.ts";
-import { createPresences } from "./presence.ts";
+import { createPresences, type MemberWatch } from "./presence.ts";
 import { createChanges, createGuildRecord, type GuildRecord } from "./record.ts";
+import { createStandings } from "./standings.ts";
 
 /** What the connection to the gateway needs of the guild state. */
 export interface GuildFeed {
@@ -66,6 +67,13 @@ function createGuildEngine({ database, logger, served, clock = systemClock, ...o
     onGivenUp: (guildIds) => readLater(guildIds),
   });
   const link = createGuildLink({ clock, isFailing: () => record.isFailing(), leader: options.following?.leader });
+  const standings = createStandings({
+    guild: (guildId) => record.guild(guildId),
+    roles: (guildId) => record.roles(guildId),
+    isFollowed: (guildId) => link.isLinked() && !link.isUnavailable(guildId),
+    isRead: (guildId) => !link.unread.has(guildId),
+  });
+  const members = watchedBy([presences, standings]);
   const isLinked = (): boolean => link.isLinked();
   const isPresent = (guildId: string): boolean => record.guild(guildId)?.present === true;
   const presentGuilds = (): string[] => record.guilds().flatMap((guild) => (guild.present ? [guild.id] : []));
@@ -80,7 +88,7 @@ function createGuildEngine({ database, logger, served, clock = systemClock, ...o
     presentIds: (guildId) => record.membersOf(guildId).flatMap((state) => (state.present ? [state.userId] : [])),
     accept(guildId, member) {
       observe(memberState(guildId, member));
-      presences.seen(guildId, member, true);
+      members.seen(guildId, member, true);
     },
     absent: (guildId, userId) => record.setAbsent(guildId, userId),
     write(guildId, startedAt) {
@@ -88,13 +96,13 @@ function createGuildEngine({ database, logger, served, clock = systemClock, ...o
       return record.idle();
     },
     onDone(guildId) {
-      presences.read(guildId, true);
+      members.read(guildId, true);
       link.markRead(guildId);
       link.sign();
       changes.announce({ users: [], everything: true });
     },
     onFailed(guildId) {
-      presences.read(guildId, false);
+      members.read(guildId, false);
       if (isPresent(guildId)) link.markUnread(guildId);
     },
   });
@@ -119,7 +127,8 @@ function createGuildEngine({ database, logger, served, clock = systemClock, ...o
     sync,
     readLater,
     observe,
-    presences,
+    members,
+    standings,
     roleGone: (guildId, roleId) => void goneRoles.add(roleRef(guildId, roleId)),
     localeOf: (guildId, locale) => void locales.set(guildId, locale),
     touched(guildId, userId) {
@@ -140,6 +149,7 @@ function createGuildEngine({ database, logger, served, clock = systemClock, ...o
     foreign,
     locales,
     presences,
+    standings,
     listeners: [...listeners, ...foreign.listeners],
     attach: (given: MemberSource | undefined) => void (discord = given),
     lost(): void {
@@ -151,6 +161,16 @@ function createGuildEngine({ database, logger, served, clock = systemClock, ...o
       if (link.isLive()) for (const guildId of presentGuilds()) record.setSynced(guildId, clock.now());
     },
   };
+}
+
+/** Tells each of them. */
+function watchedBy(watches: readonly MemberWatch[]): MemberWatch {
+  const tell =
+    <Name extends keyof MemberWatch>(name: Name) =>
+    (...told: Parameters<MemberWatch[Name]>): void => {
+      for (const watch of watches) (watch[name] as (...told: Parameters<MemberWatch[Name]>) => void)(...told);
+    };
+  return { seen: tell("seen"), left: tell("left"), read: tell("read"), drop: tell("drop") };
 }
 
 const stopMs = 5000;
@@ -191,6 +211,7 @@ export function createGuildState(options: GuildStateOptions): GuildState & { fee
     track: (what) => tracking.track(what),
     forget: (userId) => record.forget(userId),
     presences: engine.presences,
+    standings: engine.standings,
     onChange: changes.listen,
     own: link.own,
     feed: {

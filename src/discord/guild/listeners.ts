@@ -7,8 +7,9 @@ import type { MemberSync } from "./member-sync.ts";
 import { memberState, roleInfo } from "./mirror.ts";
 import * as payloads from "./payloads.ts";
 import type { GuildPayload, MemberPayload, RolePayload } from "./payloads.ts";
-import type { PresenceRecord } from "./presence.ts";
+import type { MemberWatch } from "./presence.ts";
 import type { GuildRecord } from "./record.ts";
+import type { StandingRecord } from "./standings.ts";
 
 interface GuildListenersDeps {
   served: ServedGuilds;
@@ -19,8 +20,9 @@ interface GuildListenersDeps {
   readLater(guildIds: Iterable<string>): void;
   /** Store a member, if they are one of those to be stored. */
   observe(state: MemberState): void;
-  /** Who is in which guild, whether or not they are stored. */
-  presences: PresenceRecord;
+  /** Hears of all members, whether or not they are stored. */
+  members: MemberWatch;
+  standings: Pick<StandingRecord, "begin" | "reported" | "seen">;
   /** An event about this person arrived. */
   touched(guildId: string, userId: string): void;
   /** Discord has deleted a role; it never gives the id to another one. */
@@ -37,20 +39,21 @@ type OfGuild = { guild_id: string };
 
 /** The rows of the listener table that turn gateway events into changes of the record. */
 export function createGuildListeners(deps: GuildListenersDeps): readonly GatewayListener[] {
-  const { served, record, link, sync, readLater, observe, presences, touched, roleGone, localeOf, guildsChanged, doubt } = deps;
+  const { served, record, link, sync, readLater, observe, members, standings, touched, roleGone, localeOf, guildsChanged, doubt } = deps;
 
   const removed = (guildId: string): void => {
     const known = record.guild(guildId);
     link.drop(guildId);
     sync.lost(guildId);
-    presences.drop(guildId);
+    members.drop(guildId);
     if (known !== undefined) record.setGuild({ ...known, present: false });
     for (const state of record.membersOf(guildId)) record.setMember({ ...state, present: false });
     guildsChanged();
   };
 
-  const ready = (guildIds: readonly string[]): void => {
+  const ready = (guildIds: readonly string[], botId: string | undefined): void => {
     sync.lost();
+    standings.begin(botId);
     const present = guildIds.filter((id) => served.has(id));
     link.begin(present);
     for (const guild of record.guilds()) if (guild.present && !present.includes(guild.id)) removed(guild.id);
@@ -89,11 +92,12 @@ export function createGuildListeners(deps: GuildListenersDeps): readonly Gateway
   const joined = ({ guild_id: guildId, ...data }: OfGuild & MemberPayload): void => {
     touched(guildId, data.user.id);
     observe(memberState(guildId, data));
-    presences.seen(guildId, data, false);
+    members.seen(guildId, data, false);
   };
 
   const memberChanged = ({ guild_id: guildId, ...data }: OfGuild & MemberPayload): void => {
     touched(guildId, data.user.id);
+    standings.seen(guildId, data, false);
     const known = record.member(guildId, data.user.id);
     observe(memberState(guildId, data, known?.present === true ? known : undefined));
     // The event leaves out what has not changed, and that is not known of a new member.
@@ -102,7 +106,7 @@ export function createGuildListeners(deps: GuildListenersDeps): readonly Gateway
 
   const left = ({ guild_id: guildId, user }: OfGuild & { user: { id: string } }): void => {
     touched(guildId, user.id);
-    presences.left(guildId, user.id);
+    members.left(guildId, user.id);
     record.setAbsent(guildId, user.id);
   };
 
@@ -112,11 +116,12 @@ export function createGuildListeners(deps: GuildListenersDeps): readonly Gateway
     sync.lost(guildId);
   };
 
-  const available = (guild: GuildPayload & { roles: readonly RolePayload[] }): void => {
+  const available = (guild: GuildPayload & { roles: readonly RolePayload[]; members: readonly MemberPayload[] }): void => {
     const isAwaited = record.guild(guild.id) === undefined || (link.unread.has(guild.id) && !link.isUnavailable(guild.id));
     link.setUnavailable(guild.id, false);
     guildInfo(guild);
     record.setRoles(guild.id, new Map(guild.roles.map((role) => [role.id, roleInfo(role)])));
+    standings.reported(guild.id, guild.members);
     guildsChanged();
     link.markUnread(guild.id);
     if (isAwaited) void sync.request(guild.id);
@@ -128,7 +133,11 @@ export function createGuildListeners(deps: GuildListenersDeps): readonly Gateway
       dispatch: Dispatch.Ready,
       intents: [],
       schema: payloads.ready,
-      handle: ({ guilds }) => ready(guilds.map(({ id }) => id)),
+      handle: ({ guilds, user }) =>
+        ready(
+          guilds.map(({ id }) => id),
+          user?.id,
+        ),
     }),
     listener({ dispatch: Dispatch.Resumed, intents: [], schema: z.unknown(), handle: resumed }),
     listener({

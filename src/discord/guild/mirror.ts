@@ -100,8 +100,8 @@ export function storedMember(row: MemberRow): MemberState {
 }
 
 /** The stored form of a role that Discord sent. */
-export function roleInfo(role: RolePayload): RoleInfo {
-  return { id: role.id, name: role.name, position: role.position, color: role.color, hoist: role.hoist };
+export function roleInfo({ id, name, position, color, hoist, managed, permissions }: RolePayload): RoleInfo {
+  return { id, name, position, color, hoist, managed, ...(permissions !== undefined && { permissions }) };
 }
 
 /** Whether two states of a member look the same to readers. */
@@ -123,7 +123,7 @@ export function sameGuild(a: GuildInfo, b: GuildInfo): boolean {
   return a.name === b.name && a.icon === b.icon && a.ownerId === b.ownerId && a.present === b.present;
 }
 
-/** Whether two role lists look the same to readers. */
+/** Whether two role lists are stored as the same rows. */
 export function sameRoles(a: ReadonlyMap<string, RoleInfo>, b: ReadonlyMap<string, RoleInfo>): boolean {
   if (a.size !== b.size) return false;
   return [...a.values()].every((role) => {
@@ -147,7 +147,16 @@ export async function writeRows(tx: Tx, { guilds, roles, members }: GuildRows): 
   }
   for (const [guildId, list] of roles) {
     await db.guildRole.deleteMany({ where: { guildId } });
-    await db.guildRole.createMany({ data: [...list.values()].map((role) => ({ guildId, ...role, updatedAt })) });
+    const data = [...list.values()].map(({ id, name, position, color, hoist }) => ({
+      guildId,
+      id,
+      name,
+      position,
+      color,
+      hoist,
+      updatedAt,
+    }));
+    await db.guildRole.createMany({ data });
   }
   for (const [guildId, states] of byGuild(members.values())) {
     for (let start = 0; start < states.length; start += statementRows) {

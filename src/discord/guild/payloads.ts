@@ -17,9 +17,28 @@ const user = z.object({
   bot: z.boolean().optional().catch(undefined),
 });
 /** A member, in events and in member lists. */
-export const member = z.object({ user, roles: z.array(id), nick: z.string().nullish(), joined_at: time.nullish() });
+export const member = z.object({
+  user,
+  roles: z.array(id),
+  nick: z.string().nullish(),
+  joined_at: time.nullish(),
+  communication_disabled_until: time.nullish().catch(undefined),
+});
 export type MemberPayload = z.infer<typeof member>;
-const role = z.object({ id, name: z.string(), position: z.int(), color: z.int().default(0), hoist: z.boolean().default(false) });
+const role = z.object({
+  id,
+  name: z.string(),
+  position: z.int(),
+  color: z.int().default(0),
+  hoist: z.boolean().default(false),
+  permissions: z
+    .string()
+    .regex(/^\d{1,20}$/)
+    .transform(BigInt)
+    .optional()
+    .catch(undefined),
+  managed: z.boolean().default(false),
+});
 export type RolePayload = z.infer<typeof role>;
 export const guild = z.object({
   id,
@@ -31,11 +50,12 @@ export const guild = z.object({
 export type GuildPayload = z.infer<typeof guild>;
 const ofGuild = z.object({ guild_id: id });
 
-export const ready = z.object({ guilds: z.array(z.object({ id })) });
+export const ready = z.object({ guilds: z.array(z.object({ id })), user: z.object({ id }).optional().catch(undefined) });
 export const rateLimited = z.object({ retry_after: z.number().min(0), meta: z.object({ guild_id: id.optional() }) });
 export const guildCreate = z.union([
   z.object({ id, unavailable: z.literal(true) }),
-  guild.extend({ unavailable: z.literal(false).nullish(), roles: z.array(role) }),
+  // Of the members Discord sends at least the bot.
+  guild.extend({ unavailable: z.literal(false).nullish(), roles: z.array(role), members: z.array(member).default([]).catch([]) }),
 ]);
 /** What is read of a guild that is not served. */
 export const foreignGuild = z.object({ id, name: z.string() });

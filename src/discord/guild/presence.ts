@@ -21,8 +21,8 @@ export interface Presences {
   onSeen(listener: (presence: Presence) => void): void;
 }
 
-/** As the listeners and the reading of member lists write it. */
-export interface PresenceRecord extends Presences {
+/** Hears of the members of guilds, from events and from the reading of member lists. */
+export interface MemberWatch {
   /** An event, or a member list that is being read, names a member. @param isListed whether it is a list */
   seen(guildId: string, member: MemberPayload, isListed: boolean): void;
   left(guildId: string, userId: string): void;
@@ -31,6 +31,8 @@ export interface PresenceRecord extends Presences {
   /** The bot is not in the guild any more. */
   drop(guildId: string): void;
 }
+
+export interface PresenceRecord extends Presences, MemberWatch {}
 
 /** Nobody is anywhere yet. */
 export function createPresences(): PresenceRecord {

@@ -96,7 +96,9 @@ export function createGuildRecord({ database, logger, onCommitted, onGivenUp }: 
       writer.schedule();
     },
     setRoles(guildId, roles) {
-      if (sameRoles(record.roles(guildId), roles)) return;
+      // What is known of roles in memory alone changes without a write, unless their rows are being written anyway.
+      if (sameRoles(record.roles(guildId), roles) && !wanted.roles.has(guildId))
+        return mirror.apply({ ...emptyRows(), roles: new Map([[guildId, roles]]) });
       wanted.roles.set(guildId, roles);
       writer.schedule();
     },

@@ -1,10 +1,13 @@
 import type { Deps } from "../deps.ts";
+import { lackingFor, type SetUp } from "../../discord-actions/set-up.ts";
 import type { ForeignGuild } from "../../discord/guild-state.ts";
 import type { Discord } from "../../discord/client.ts";
 import type { EvidenceService } from "../evidence/evidence.service.ts";
 import type { NativeWatch } from "../native-actions/watch.ts";
 import type { JobState } from "../../jobs.ts";
 import type { Deliveries } from "../workflows/delivery/deliveries.ts";
+import type { Rules } from "../lists/rules.ts";
+import type { WorkflowsService } from "../workflows/requests/workflows.service.ts";
 import type { Cards } from "../workflows/cards/cards.ts";
 import { databaseRefusal } from "../../database/refusals.ts";
 import { operatorText } from "../../kernel/operator-errors.ts";
@@ -35,6 +38,9 @@ export interface ChecksDeps extends Deps<"database" | "clock" | "guildState" | "
   evidence: Pick<EvidenceService, "trouble">;
   /** Says where the bot may not view the audit log. */
   nativeWatch: Pick<NativeWatch, "unseen">;
+  /** Say what servers are set up for. */
+  workflows: { direct: Pick<WorkflowsService["direct"], "actionsIn"> };
+  listRules: Pick<Rules, "of">;
 }
 
 interface Check {
@@ -45,10 +51,11 @@ interface Check {
 
 /**
  * What the health answer looks at: storage takes a commit, Discord is connected, the guild state is live, the audit is signed, review cards are
- * posted, jobs end well, files of evidence can be kept, and what was approved is carried out.
+ * posted, jobs end well, the bot may do what servers are set up for, files of evidence can be kept, and what was approved is carried out.
  */
 export function createChecks(databaseUrl: string, deps: ChecksDeps) {
   const { database, clock, audit, discord, cards, deliveries, evidence, jobStates, nativeWatch, guildState, servedGuilds } = deps;
+  const { workflows, listRules } = deps;
   let reached: { trouble: Promise<string | undefined>; at: number } | undefined;
   let latest: { check: Promise<Check>; at: number } | undefined;
 
@@ -62,7 +69,25 @@ export function createChecks(databaseUrl: string, deps: ChecksDeps) {
     }
   }
 
+  /** What rules about listed people do; what a record recommends is a kick or a ban. */
+  function doneToListed(guildId: string): SetUp[] {
+    const acting = listRules.of(guildId).filter(({ stance }) => stance === "apply" || stance === "propose");
+    return acting.flatMap(({ action, role_id: roleId }): SetUp[] => {
+      if (action === "role") return roleId === null ? [] : [{ kind: "role_add", roleId }];
+      return action === null ? [{ kind: "kick" }, { kind: "ban" }] : [{ kind: action }];
+    });
+  }
+
   return {
+    /** Whether the bot may do in each server what it is set up for there, by direct moderation and by rules about listed people. */
+    async discord_permissions(): Promise<Check> {
+      const lacking: string[] = [];
+      for (const guildId of servedGuilds) {
+        const alone = (await workflows.direct.actionsIn(guildId)).map((kind): SetUp => ({ kind }));
+        lacking.push(...lackingFor(guildState.standings.of(guildId), [...alone, ...doneToListed(guildId)]));
+      }
+      return lacking.length === 0 ? { status: "pass" } : { status: "warn", reason: lacking.join(" ") };
+    },
     audit_checkpoints(): Check {
       const { reason } = audit.state();
       return reason === undefined ? { status: "pass" } : { status: "warn", reason: `The head of the audit cannot be signed: ${reason}` };

@@ -60,6 +60,10 @@ export const HealthView = z
       storage: CheckView,
       discord_gateway: CheckView,
       guild_state: CheckView,
+      discord_permissions: CheckView.meta({
+        description:
+          "Warns where the bot lacks a permission or a place of its role that direct moderation or rules about listed people need",
+      }),
       audit_checkpoints: CheckView,
       review_cards: CheckView.meta({ description: "Warns where a channel takes no cards or alerts, or cards have been due for a minute" }),
       jobs: CheckView.meta({

@@ -6,7 +6,14 @@ import { makeCheck } from "./health.service.ts";
 
 type Checks = ReturnType<typeof createChecks>;
 /** What the process that is connected to Discord does, and so knows. */
-const names = ["audit_checkpoints", "review_cards", "jobs", "discord_gateway", "guild_state"] as const satisfies (keyof Checks)[];
+const names = [
+  "audit_checkpoints",
+  "review_cards",
+  "jobs",
+  "discord_gateway",
+  "guild_state",
+  "discord_permissions",
+] as const satisfies (keyof Checks)[];
 type Name = (typeof names)[number];
 
 /** How long an answer counts, how long a check waits for a new one, and how long an unanswered question means that nobody leads. */

@@ -26,7 +26,7 @@ export function directRoutes(direct: DirectService): Route[] {
     post("/guilds/{guild_id}/moderation", "moderate", {
       summary: "Warn, note, time out, kick or ban somebody, or lift it",
       description:
-        "One punishment request, filed and decided in one step where the rules of the server let the acting person decide alone (`direct`). Otherwise it waits: `waits` says why, `deciders` whom to ask. A ban of several people (`user_ids`) is done whole by somebody who decides it alone, or refused.",
+        "One punishment request, filed and decided in one step where the rules of the server let the acting person decide alone (`direct`). Otherwise it waits: `waits` says why, `deciders` whom to ask. What Discord would refuse, such as a ban of somebody whose role is above the bot's, is refused before anything is recorded: `detail` says what would help, `discord.code` which rule it is. A ban of several people (`user_ids`) is done whole by somebody who decides it alone, or refused.",
       access: { permission: directPolicy.read },
       request: {
         params,
@@ -53,7 +53,14 @@ export function directRoutes(direct: DirectService): Route[] {
           requests: [{ user_id: "80351110224678912", id: "0199f3a0-0000-7000-8000-000000000000", reference: "PUN-REQ-000001" }],
         },
       },
-      refusals: ["record_not_found", "duplicate_open", "conflict_of_interest", "hierarchy_violation", "invalid_transition"],
+      refusals: [
+        "record_not_found",
+        "duplicate_open",
+        "conflict_of_interest",
+        "hierarchy_violation",
+        "discord_would_refuse",
+        "invalid_transition",
+      ],
       handle: ({ call, params: { guild_id: guildId }, body }) => direct.moderate(call, guildId, body),
     }),
     post("/workflows/{type}/{id}/undo", "undoModeration", {

@@ -1,8 +1,9 @@
 import type { Deps } from "../../deps.ts";
+import type { Judge } from "../../../discord-actions/judge.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { Level, PermissionKey } from "../../../kernel/permissions.ts";
 import { requireWrite, type Call } from "../../../kernel/call.ts";
-import { fieldError, ProblemError, recordNotFound, validationProblem } from "../../../kernel/errors.ts";
+import { fieldError, type FieldError, ProblemError, recordNotFound, validationProblem } from "../../../kernel/errors.ts";
 import { isoOrNull } from "../../../kernel/fields.ts";
 import type { LinkReach } from "../../links/reach.ts";
 import type { Ranks } from "../requests/context.ts";
@@ -25,6 +26,7 @@ import {
   type WaitReason,
 } from "./direct.schema.ts";
 import { directPolicy } from "./direct.policy.ts";
+import { memberActionOf, requirePossible } from "./possible.ts";
 import { createLooking, type LookingDeps } from "./looking.ts";
 import { createDirectSettings, directSetting, reasonsSetting, type DirectSettingsDeps } from "./settings.service.ts";
 import { refusedAsBuiltOn, undoEnd, undoReason, undoRefusal } from "./undo.ts";
@@ -36,12 +38,20 @@ interface DirectAccess extends Ranks {
   people(): string[];
 }
 
-export interface DirectDeps extends DirectSettingsDeps, LookingDeps, Deps<"database"> {
+export interface DirectDeps extends DirectSettingsDeps, LookingDeps, Deps<"database" | "clock"> {
+  /** Tells what Discord would refuse. */
+  judge: Judge;
   access: DirectAccess;
   reach: Pick<LinkReach, "linkedAccountsOf">;
   fileInTx: FileInTx;
   approveInTx: Acting["approveInTx"];
   undoInTx: Acting["undoInTx"];
+}
+
+/** Somebody who is acted on, and what makes sure that Discord would let the bot do it. */
+interface One {
+  userId: string;
+  requireDoable: () => Promise<void>;
 }
 
 const type = "punishment";
@@ -50,7 +60,7 @@ const maxDeciders = 3;
 
 /** Moderation in one step: one punishment request, filed and, where the server's rules let its requester, decided in one transaction. */
 export function createDirect(parts: DirectDeps) {
-  const { database, access, reach, fileInTx, approveInTx, undoInTx } = parts;
+  const { database, clock, judge, access, reach, fileInTx, approveInTx, undoInTx } = parts;
   const settings = createDirectSettings(parts);
 
   /** The text of a template, where the reason names one. @throws ProblemError validation_failed for a reason that is too short */
@@ -104,11 +114,12 @@ export function createDirect(parts: DirectDeps) {
       .map(({ id }) => id);
   }
 
-  async function moderateOne(tx: Tx, guildId: string, input: ModerateInput, userId: string): Promise<ModerationAnswer> {
+  async function moderateOne(tx: Tx, guildId: string, input: ModerateInput, { userId, requireDoable }: One): Promise<ModerationAnswer> {
     const { call } = tx;
     const intake = understand(kinds[type], requestOf(guildId, input, userId));
     const required = approvalsFor(type, await policyOf(tx.db, type), intake.payload);
     const [waits = null] = await waitsFor(tx, guildId, input, { approvals: required, userIds: [userId] });
+    if (waits === null) await requireDoable();
     const filed = await fileInTx(tx, type, intake, { isDirect: waits === null });
     const { id, reference, warnings } = filed;
     const told = { success: true, id, reference, warnings, requests: [{ user_id: userId, id, reference }] } as const;
@@ -142,6 +153,16 @@ export function createDirect(parts: DirectDeps) {
     };
   }
 
+  /** @throws ProblemError validation_failed with a pointer to everybody whom the bot could not ban */
+  function requireDoableFor(guildId: string, userIds: readonly string[]): void {
+    const errors = userIds.flatMap((userId, index): FieldError[] => {
+      const verdict = judge.now({ kind: "ban", guildId, userId });
+      if (verdict?.outcome !== "impossible") return [];
+      return [{ pointer: `/user_ids/${index.toString()}`, in: "body", code: verdict.code, detail: verdict.detail }];
+    });
+    if (errors.length > 0) throw validationProblem(errors);
+  }
+
   /**
    * Ban several people, all or none of them, for somebody who decides it alone: a request each, so that each can appeal and be let back in
    * without the others.
@@ -152,6 +173,7 @@ export function createDirect(parts: DirectDeps) {
     const intakes = userIds.map((userId) => ({ userId, intake: understand(kinds[type], requestOf(guildId, input, userId)) }));
     const required = approvalsFor(type, await policyOf(tx.db, type), intakes[0]?.intake.payload ?? {});
     requireAlone(await waitsFor(tx, guildId, input, { approvals: required, userIds }), userIds);
+    requireDoableFor(guildId, userIds);
     // Every lock before the first number, in one order: two who ban the same people never wait for each other.
     const locks = userIds.map((subjectId) => subjectsLock(type, [{ kind: "user", subjectId }]));
     for (const lock of locks.toSorted()) await tx.lock(lock);
@@ -186,8 +208,10 @@ export function createDirect(parts: DirectDeps) {
 
     /**
      * Warn, note, time out, kick or ban somebody in a server, or take a timeout or a ban back. Done at once where the server's rules let the
-     * caller decide alone; otherwise it is filed, and waits for others as every request.
-     * @throws ZodError, ProblemError acting_user_required, permission_denied, record_not_found, duplicate_open, rate_limited
+     * caller decide alone; otherwise it is filed, and waits for others as every request. What Discord would refuse is refused before anything
+     * is written.
+     * @throws ZodError, ProblemError acting_user_required, permission_denied, record_not_found, discord_would_refuse, invalid_transition,
+     * duplicate_open, rate_limited
      */
     async moderate(call: Call, guildId: string, body: ModerateInput): Promise<ModerationAnswer> {
       requireWrite(call, directPolicy.read);
@@ -196,10 +220,17 @@ export function createDirect(parts: DirectDeps) {
       const input = ModerateInput.parse(body);
       settings.requireServed(guildId);
       const { user_id: userId } = input;
+      const action = userId === undefined ? null : memberActionOf(input, { guildId, userId }, clock.now());
+      // Discord is asked outside of the transaction, which others wait for.
+      const verdict = action === null ? null : await judge.ask(action);
       return await database.write(call, async (tx) => {
         const reason = await reasonFor(tx, guildId, input.reason);
         const worded = { ...input, reason };
-        return userId === undefined ? await banSeveral(tx, guildId, worded) : await moderateOne(tx, guildId, worded, userId);
+        if (userId === undefined) return await banSeveral(tx, guildId, worded);
+        const requireDoable = async (): Promise<void> => {
+          if (action !== null) await requirePossible(tx, action, verdict);
+        };
+        return await moderateOne(tx, guildId, worded, { userId, requireDoable });
       });
     },
 

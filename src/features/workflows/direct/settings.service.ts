@@ -51,6 +51,12 @@ export function createDirectSettings({ database, audit, guildState }: DirectSett
   return {
     requireServed,
 
+    /** What somebody may do alone in a server, of what the bot does in Discord. */
+    async actionsIn(guildId: string): Promise<("timeout" | "kick" | "ban")[]> {
+      const { value } = await directSetting.read(database.read, guildId);
+      return (["timeout", "kick", "ban"] as const).filter((name) => value[name] !== null);
+    },
+
     /** What each level does alone in a server. @throws ProblemError record_not_found */
     getDirect: (call: Call, guildId: string): Promise<DirectView> => get(directSetting, call, guildId),
 

@@ -1,11 +1,13 @@
+import type { Judge } from "../../../discord-actions/judge.ts";
 import type { GuildState } from "../../../discord/guild-state.ts";
 import type { StaffService } from "../../staff/staff.service.ts";
 import type { EffectInputs } from "./inputs.ts";
+import type { MemberAction } from "../../../discord-actions/possible.ts";
 import { createNoticeEffects, type NoticeEffectDeps, type NoticeKeys } from "./notices.ts";
 import type { DiscordActionDraft } from "../../../kernel/discord-port.ts";
 import { createBanEnd } from "./ban-ends.ts";
 import { discordEffect } from "./discord-effect.ts";
-import type { Approval, Done, SomeEffects } from "./types.ts";
+import type { Approval, Blocker, Done, SomeEffects } from "./types.ts";
 import { penaltyEnd } from "./words.ts";
 
 type Keys = NoticeKeys | "discord.ban_end" | "discord.punish" | "discord.roles_add" | "discord.roles_remove";
@@ -14,6 +16,7 @@ type Penalty = Exclude<EffectInputs["discord.punish"]["action"], "role_remove">;
 export type DiscordEffectDeps = NoticeEffectDeps & {
   staff: Pick<StaffService, "discordRolesOf" | "mappedRolesHeldBy">;
   guildState: Pick<GuildState, "guilds" | "members">;
+  judge: Pick<Judge, "now">;
 };
 
 interface Role {
@@ -21,8 +24,10 @@ interface Role {
   roleId: string;
 }
 
+type OfMember = Extract<DiscordActionDraft, Member>;
+
 const penalties: Readonly<
-  Record<Penalty, { detail: string; action: (member: Member, more: { until: Date; deleteMessageSeconds: number }) => DiscordActionDraft }>
+  Record<Penalty, { detail: string; action: (member: Member, more: { until: Date; deleteMessageSeconds: number }) => OfMember }>
 > = {
   timeout: {
     detail: "They are timed out in a server.",
@@ -50,7 +55,7 @@ interface Member {
 
 /** What approvals leave for the bot to do. Only Discord roles that stand for staff roles are ever given or taken. */
 export function createDiscordEffects(parts: DiscordEffectDeps): SomeEffects<Keys> {
-  const { staff, guildState, causes } = parts;
+  const { staff, guildState, judge, causes } = parts;
   const presentGuilds = (): string[] => guildState.guilds().flatMap(({ id, present }) => (present ? [id] : []));
 
   function membershipsOf(userId: string): string[] {
@@ -64,6 +69,28 @@ export function createDiscordEffects(parts: DiscordEffectDeps): SomeEffects<Keys
     const held = staff.mappedRolesHeldBy(userId).filter((role) => !staying.some((one) => isSame(one, role)));
     return held.filter((role, index) => held.findIndex((one) => isSame(one, role)) === index);
   }
+
+  /** The roles that stand for a staff role, where the person is a member. */
+  function rolesToGive(userId: string, roleKey: string): Role[] {
+    const guilds = membershipsOf(userId);
+    return staff.discordRolesOf(roleKey).filter(({ guildId }) => guilds.includes(guildId));
+  }
+
+  /** The servers that a punishment acts in. */
+  function placesOf(named: readonly string[]): string[] {
+    const ours = presentGuilds();
+    return named.length === 0 ? ours : named.filter((id) => ours.includes(id));
+  }
+
+  /** What Discord would refuse, by what is known without asking. Whoever has left cannot be kicked, which is no reason to decide otherwise. */
+  function blockersOf(actions: readonly MemberAction[]): Promise<Blocker[]> {
+    const verdicts = actions.flatMap((action) => judge.now(action) ?? []);
+    const refused = verdicts.filter(({ outcome, code }) => outcome === "impossible" && code !== "not_a_member");
+    return Promise.resolve(refused.map(({ code, detail }) => ({ code, detail, isWaivable: true })));
+  }
+
+  const roleActions = (kind: "role_add" | "role_remove", userId: string, roles: readonly Role[]): MemberAction[] =>
+    roles.map((role) => ({ kind, userId, ...role }));
 
   function changeRoles(approval: Approval, userId: string, key: Keys, kind: "role_add" | "role_remove", roles: readonly Role[]): Done[] {
     const { request } = approval;
@@ -102,17 +129,17 @@ export function createDiscordEffects(parts: DiscordEffectDeps): SomeEffects<Keys
     "discord.ban_end": createBanEnd(causes),
     "discord.roles_add": {
       preview: "The Discord roles of the staff role are given, where they are a member.",
+      check: (_approval, { userId, roleKey }) => blockersOf(roleActions("role_add", userId, rolesToGive(userId, roleKey))),
       apply(approval, { userId, roleKey }) {
-        const guilds = membershipsOf(userId);
-        const roles = staff.discordRolesOf(roleKey).filter(({ guildId }) => guilds.includes(guildId));
         return orNothing(
-          changeRoles(approval, userId, "discord.roles_add", "role_add", roles),
+          changeRoles(approval, userId, "discord.roles_add", "role_add", rolesToGive(userId, roleKey)),
           "No Discord role stands for the staff role where they are a member.",
         );
       },
     },
     "discord.roles_remove": {
       preview: "The Discord roles of the staff are taken from them.",
+      check: (_approval, { userId, keptRoleKey }) => blockersOf(roleActions("role_remove", userId, rolesToTake(userId, keptRoleKey))),
       apply(approval, { userId, keptRoleKey }) {
         const roles = rolesToTake(userId, keptRoleKey);
         return orNothing(
@@ -124,9 +151,17 @@ export function createDiscordEffects(parts: DiscordEffectDeps): SomeEffects<Keys
     "discord.punish": {
       preview: ({ action }) => `In Discord: ${action.replace("_", " ")}.`,
       isOptional: true,
+      check({ tx }, { userId, action, guildIds: named, length }) {
+        const guildIds = placesOf(named);
+        if (action === "role_remove") {
+          const roles = rolesToTake(userId).filter(({ guildId }) => guildIds.includes(guildId));
+          return blockersOf(roleActions("role_remove", userId, roles));
+        }
+        const more = { until: penaltyEnd(length, tx.now), deleteMessageSeconds: 0 };
+        return blockersOf(guildIds.map((guildId) => penalties[action].action({ guildId, userId, reason: "" }, more)));
+      },
       async apply(approval, { userId, action, guildIds: named, length, deleteMessageSeconds = 0 }, earlier) {
-        const ours = presentGuilds();
-        const guildIds = named.length === 0 ? ours : named.filter((id) => ours.includes(id));
+        const guildIds = placesOf(named);
         const none = "It names no server the bot is in.";
         if (guildIds.length === 0) return await orNothing([], none);
         const kind = endedBy[action];

@@ -1,4 +1,5 @@
 import type { Deps } from "../../deps.ts";
+import type { Judge } from "../../../discord-actions/judge.ts";
 import { can, type Call } from "../../../kernel/call.ts";
 import { systemClock, type Clock } from "../../../kernel/clock.ts";
 import { ProblemError, recordNotFound } from "../../../kernel/errors.ts";
@@ -51,6 +52,7 @@ interface OwnDeps extends Deps<"database" | "events" | "guildState" | "cursors">
   referencePrefix?: string | null | undefined;
   filing?: FilingLimits;
   requests: Reading;
+  judge: Judge;
 }
 
 export type WorkflowsDeps = OwnDeps &
@@ -96,7 +98,19 @@ export function createWorkflowsService(parts: WorkflowsDeps) {
   const beside = {
     policies: createPolicies({ database, audit, access, cursors, referencePrefix }),
     stats: createStats({ database, reach, clock }),
-    direct: createDirect({ database, audit, events, guildState, access, reach, fileInTx, approveInTx, undoInTx }),
+    direct: createDirect({
+      database,
+      clock,
+      judge: parts.judge,
+      audit,
+      events,
+      guildState,
+      access,
+      reach,
+      fileInTx,
+      approveInTx,
+      undoInTx,
+    }),
     types: createTypes({ database, effects, referencePrefix }),
   };
 

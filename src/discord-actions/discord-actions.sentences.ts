@@ -1,0 +1,65 @@
+import type { Sentences } from "../kernel/sentences.ts";
+
+/** Why Discord would refuse an action of the bot, in German. */
+export const discordActionSentences: Sentences = {
+  // What the bot can't do
+  "ban them": "Bannen",
+  "unban them": "Entbannen",
+  "kick them": "Kicken",
+  "time them out": "Ein Timeout",
+  "lift their timeout": "Das Timeout aufheben",
+  "change their nickname": "Den Nickname ändern",
+  "give them the role": "Die Rolle geben",
+  "remove their role": "Die Rolle nehmen",
+  "Ban Members": "Mitglieder bannen",
+  "Kick Members": "Mitglieder kicken",
+  "Timeout Members": "Mitglieder in den Timeout versetzen",
+  "Manage Roles": "Rollen verwalten",
+  "Manage Nicknames": "Nicknames verwalten",
+
+  // Why
+  "I can't {act} in {name}: I'm no longer in that server.": "{act} geht in {name} nicht: Ich bin nicht mehr auf dem Server.",
+  "I can't {act} in {name}: that would be me.": "{act} geht in {name} nicht: Das wäre ich selbst.",
+  "I can't {act} in {name}: they own the server, and Discord protects its owner.":
+    "{act} geht in {name} nicht: Der Person gehört der Server, und Discord schützt den Inhaber.",
+  "I can't {act} in {name}: I'm timed out there until {until}.": "{act} geht in {name} nicht: Ich bin dort bis {until} im Timeout.",
+  "I can't {act} in {name}: I don't have the permission {permission} there.":
+    "{act} geht in {name} nicht: Mir fehlt dort das Recht {permission}.",
+  "I can't {act} in {name}: the role was deleted.": "{act} geht in {name} nicht: Sie wurde gelöscht.",
+  "I can't {act} in {name}: every member has it.": "{act} geht in {name} nicht: Die hat jedes Mitglied.",
+  "I can't {act} {role} in {name}: it belongs to a bot, an integration or the boosts, so only Discord gives it.":
+    "{act} geht in {name} nicht: {role} gehört zu einem Bot, einer Integration oder den Boosts, und nur Discord vergibt sie.",
+  "I can't {act} {role} in {name}: it is my own highest role.": "{act} geht in {name} nicht: {role} ist meine eigene höchste Rolle.",
+  "I can't {act} {role} in {name}: my highest role, {mine}, is below it.":
+    "{act} geht in {name} nicht: Meine höchste Rolle, {mine}, steht unter {role}.",
+  "I can't kick them in {name}: they are not a member there.": "Kicken geht in {name} nicht: Die Person ist dort kein Mitglied.",
+  "I can't {act} in {name}: their role {role} is an administrator's, and Discord doesn't time out administrators.":
+    "{act} geht in {name} nicht: Mit der Rolle {role} ist die Person Administrator, und für die gibt es in Discord kein Timeout.",
+  "I can't {act} in {name}: my highest role, {mine}, is their highest role too.":
+    "{act} geht in {name} nicht: Meine höchste Rolle, {mine}, ist auch die der Person.",
+  "I can't {act} in {name}: my highest role, {mine}, is below their role {role}.":
+    "{act} geht in {name} nicht: Meine höchste Rolle, {mine}, steht unter der Rolle {role} der Person.",
+  "Discord knows no account with this id.": "Discord kennt kein Konto mit dieser ID.",
+
+  "In {name} I don't have what is needed there: {permissions}.": "In {name} fehlt mir, was dort nötig ist: {permissions}.",
+
+  // What would help
+  "Invite me again.": "Lade mich wieder ein.",
+  "Lift my timeout.": "Hebe es auf.",
+  "Give it to my role under Server Settings → Roles.": "Gib es meiner Rolle unter Servereinstellungen → Rollen.",
+  "Choose another one.": "Nimm eine andere.",
+  "Give me a role above it under Server Settings → Roles.": "Gib mir unter Servereinstellungen → Rollen eine höhere.",
+  "Move {mine} above it under Server Settings → Roles.": "Zieh {mine} unter Servereinstellungen → Rollen darüber.",
+  "Take that role away first.": "Nimm ihr zuerst die Rolle.",
+  "Check whom you named.": "Prüfe, wen du angegeben hast.",
+
+  // Nothing to do, or not yet
+  "They are already banned in {name}.": "Die Person ist in {name} schon gebannt.",
+  "They are not banned in {name}.": "Die Person ist in {name} nicht gebannt.",
+  "They are already timed out in {name} until {until}.": "Die Person ist in {name} schon bis {until} im Timeout.",
+  "They are not timed out in {name}.": "Die Person ist in {name} nicht im Timeout.",
+  "They already have the role {role} in {name}.": "Die Person hat die Rolle {role} in {name} schon.",
+  "They do not have the role {role} in {name}.": "Die Person hat die Rolle {role} in {name} nicht.",
+  "They are not in {name}.": "Die Person ist nicht in {name}.",
+  "It is done when they come back.": "Es geschieht, wenn sie zurückkommt.",
+};
