@@ -39,6 +39,8 @@ export interface RoleInfo {
   color: number;
   /** Whether its members are shown apart from the others. */
   hoist: boolean;
+  /** Its permission bits; undefined until the gateway has reported them since the start. */
+  permissions?: bigint;
 }
 
 /** A guild that is not served, though the bot is in it. */

@@ -101,7 +101,8 @@ export function storedMember(row: MemberRow): MemberState {
 
 /** The stored form of a role that Discord sent. */
 export function roleInfo(role: RolePayload): RoleInfo {
-  return { id: role.id, name: role.name, position: role.position, color: role.color, hoist: role.hoist };
+  const { id, name, position, color, hoist, permissions } = role;
+  return { id, name, position, color, hoist, ...(permissions !== undefined && { permissions: BigInt(permissions) }) };
 }
 
 /** Whether two states of a member look the same to readers. */
@@ -133,7 +134,8 @@ export function sameRoles(a: ReadonlyMap<string, RoleInfo>, b: ReadonlyMap<strin
       other.name === role.name &&
       other.position === role.position &&
       other.color === role.color &&
-      other.hoist === role.hoist
+      other.hoist === role.hoist &&
+      other.permissions === role.permissions
     );
   });
 }
@@ -147,7 +149,7 @@ export async function writeRows(tx: Tx, { guilds, roles, members }: GuildRows): 
   }
   for (const [guildId, list] of roles) {
     await db.guildRole.deleteMany({ where: { guildId } });
-    await db.guildRole.createMany({ data: [...list.values()].map((role) => ({ guildId, ...role, updatedAt })) });
+    await db.guildRole.createMany({ data: [...list.values()].map(({ permissions: _, ...role }) => ({ guildId, ...role, updatedAt })) });
   }
   for (const [guildId, states] of byGuild(members.values())) {
     for (let start = 0; start < states.length; start += statementRows) {

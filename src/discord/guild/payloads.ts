@@ -19,7 +19,18 @@ const user = z.object({
 /** A member, in events and in member lists. */
 export const member = z.object({ user, roles: z.array(id), nick: z.string().nullish(), joined_at: time.nullish() });
 export type MemberPayload = z.infer<typeof member>;
-const role = z.object({ id, name: z.string(), position: z.int(), color: z.int().default(0), hoist: z.boolean().default(false) });
+const role = z.object({
+  id,
+  name: z.string(),
+  position: z.int(),
+  color: z.int().default(0),
+  hoist: z.boolean().default(false),
+  permissions: z
+    .string()
+    .regex(/^\d{1,40}$/)
+    .optional()
+    .catch(undefined),
+});
 export type RolePayload = z.infer<typeof role>;
 export const guild = z.object({
   id,

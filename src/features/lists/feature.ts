@@ -22,6 +22,7 @@ import { createPreviews, type Previews } from "./preview.ts";
 import { createProposals } from "./proposals.ts";
 import { createReconcile } from "./reconcile.ts";
 import { createRules, type Rules } from "./rules.ts";
+import { createRoleWatch } from "./stance-roles.ts";
 import { createStancesService } from "./stances.service.ts";
 import { createListWorker, type ListWorker } from "./worker.ts";
 
@@ -88,7 +89,9 @@ export const lists = feature({
     });
     work.worker = worker;
     // A match is a membership of a listed server that somebody has shared.
+    const roleWatch = createRoleWatch({ ...deps, rules, checks });
     deps.events.onEmit((tx, { type, data }) => {
+      if (type === "staff_role.changed") roleWatch.staffRoleChanged(tx);
       if ((type === "match.opened" || type === "match.closed") && typeof data["user_id"] === "string") checks.ask(tx, [data["user_id"]]);
     });
     const nameOf = (listId: string) => sources.map((source) => source.nameOf(listId)).find((name) => name !== undefined);
@@ -101,10 +104,10 @@ export const lists = feature({
       breaker,
     };
     deps.nativeRecords.registerEnding(createEndedByHand(ledger));
-    return { lists: { ...services, worker, sweep: createLedgerSweep(deps) } };
+    return { lists: { ...services, worker, sweep: createLedgerSweep(deps), roleWatch } };
   },
   routes: ({ lists }) => listsRoutes(lists),
-  jobs: ({ lists }) => ({ exemptions: lists.exemptions.expireDue, listActions: lists.sweep }),
+  jobs: ({ lists }) => ({ exemptions: lists.exemptions.expireDue, listActions: lists.sweep, stanceRoles: lists.roleWatch.look }),
   start({ lists, events }) {
     events.onOthers(lists.worker.wake);
     lists.worker.start();

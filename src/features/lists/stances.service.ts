@@ -9,9 +9,10 @@ import type { ListChecks } from "./checks.ts";
 import { listsPolicy, noRules, presentStance, readStance, requireServed, stanceKey, type KnownStance } from "./lists.policy.ts";
 import { PutStanceInput, PutStanceQuery, type StanceRule, type StanceView } from "./lists.schema.ts";
 import type { Previews } from "./preview.ts";
+import { barOf } from "./stance-roles.ts";
 import type { Rules } from "./rules.ts";
 
-export interface StancesDeps extends Deps<"database" | "audit" | "servedGuilds"> {
+export interface StancesDeps extends Deps<"access" | "database" | "audit" | "servedGuilds"> {
   rules: Rules;
   previews: Previews;
   checks: Pick<ListChecks, "askGuild">;
@@ -20,8 +21,14 @@ export interface StancesDeps extends Deps<"database" | "audit" | "servedGuilds">
   nameOf: (listId: string) => string | undefined;
 }
 
+const barred = {
+  staff: "This role maps to a staff role: lists never give one.",
+  privileged: "This role can moderate or administer the server: lists never give one.",
+  unknown: "Discord has not reported the permissions of this role yet. Try again in a minute.",
+} as const;
+
 /** What each guild does about listed people. */
-export function createStancesService({ database, audit, servedGuilds, rules, previews, checks, guildState, nameOf }: StancesDeps) {
+export function createStancesService({ access, database, audit, servedGuilds, rules, previews, checks, guildState, nameOf }: StancesDeps) {
   /** @throws ProblemError validation_failed */
   function requireKnown(guildId: string, wanted: readonly StanceRule[]): void {
     for (const [index, { list, role_id: roleId }] of wanted.entries()) {
@@ -31,6 +38,8 @@ export function createStancesService({ database, audit, servedGuilds, rules, pre
       // The role of everyone has the id of its guild.
       if (roleId === guildId || guildState.role(guildId, roleId) === undefined)
         throw fieldError(`${at}/role_id`, "unknown_reference", "The server has no such role that can be added.");
+      const bar = barOf({ access, guildState }, guildId, roleId);
+      if (bar !== null) throw fieldError(`${at}/role_id`, "privileged_role", barred[bar]);
     }
   }
 

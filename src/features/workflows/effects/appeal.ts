@@ -7,6 +7,7 @@ import type { BlacklistService } from "../../blacklist/blacklist.service.ts";
 import type { LinkReach } from "../../links/reach.ts";
 import type { ActionsService } from "../../cases/actions/actions.service.ts";
 import { findTarget, type AppealTarget } from "./appeal-target.ts";
+import { reversalBlockers, type Giving } from "./giving.ts";
 import type { EffectInputs } from "./inputs.ts";
 import type { Approval, Blocker, Done, Json, Reversal, SomeEffects } from "./types.ts";
 import type { Undone } from "../../../kernel/undo.ts";
@@ -19,6 +20,7 @@ export interface AppealEffectDeps {
   actions: Pick<ActionsService, "voidInTx" | "undoVoidInTx" | "reduceInTx" | "undoReduceInTx">;
   overturning: Overturning;
   reach: Pick<LinkReach, "linkedAccountsOf">;
+  permissions: Giving;
 }
 
 type Appeal = EffectInputs["appeal.ruling"];
@@ -36,7 +38,13 @@ interface Ruled {
 const nothing: Ruled = { parts: [], detail: "There was nothing in force any more." };
 
 /** What an appeal that is heard does to what it is against. */
-export function createAppealEffects({ blacklist, actions, overturning, reach }: AppealEffectDeps): SomeEffects<"appeal.ruling"> {
+export function createAppealEffects({
+  blacklist,
+  actions,
+  overturning,
+  reach,
+  permissions,
+}: AppealEffectDeps): SomeEffects<"appeal.ruling"> {
   const { overturn, reduce, remit } = createRulings({ blacklist, actions, overturning });
   const rulings: Readonly<Record<Ruling, (approval: Approval, target: AppealTarget, input: Appeal) => Promise<Ruled>>> = {
     overturn,
@@ -65,7 +73,8 @@ export function createAppealEffects({ blacklist, actions, overturning, reach }: 
         if (ruling === "reduce") requireReduction(approval, target);
         if (ruling === "remit" && target.kind !== "request")
           return [{ code: "not_remittable", detail: "Only a request goes back to those who decided it." }];
-        return [];
+        if (ruling !== "overturn") return [];
+        return await reversalBlockers(permissions, approval.tx, await effectsOf(approval, target));
       },
 
       async apply(approval, input): Promise<Done[]> {
@@ -101,6 +110,15 @@ async function targetOf({ tx }: Approval, input: Appeal, reach: AppealEffectDeps
   return target?.isKnownTo(await viewerOf(tx.db, reach, tx.call)) === true ? target : null;
 }
 
+/** The effects of the approval that overturning takes back. */
+async function effectsOf({ tx: { db } }: Approval, { kind, id }: AppealTarget): Promise<WorkflowEffect[]> {
+  const record = kind === "blacklist" ? await db.blacklistRecord.findUnique({ where: { id }, select: { originReference: true } }) : null;
+  const reference = record?.originReference ?? null;
+  if (kind !== "request" && reference === null) return [];
+  const request = { ...(kind === "request" ? { id } : { reference: reference ?? "" }), status: "approved" };
+  return await db.workflowEffect.findMany({ where: { request } });
+}
+
 /** What the decision says, else what was asked for; an appeal for clarity is answered in words. */
 function rulingOf({ input }: Approval, { desired_outcome: desired }: Appeal): Ruling | undefined {
   return input.ruling ?? (desired === "clarify" ? undefined : desired);
@@ -118,7 +136,7 @@ function requireReduction({ input: { body } }: Approval, { kind }: AppealTarget)
 }
 
 /** What each ruling does, to each thing there is to appeal against. */
-function createRulings({ blacklist, actions, overturning }: Omit<AppealEffectDeps, "reach">) {
+function createRulings({ blacklist, actions, overturning }: Omit<AppealEffectDeps, "reach" | "permissions">) {
   function noteFor({ input, permission, actorId, request }: Approval): OverturnNote {
     return { reason: input.reasonPublic ?? `Appeal ${request.reference} was granted.`, permission, actorId, cause: request.reference };
   }

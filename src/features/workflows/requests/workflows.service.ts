@@ -80,6 +80,7 @@ export function createWorkflowsService(parts: WorkflowsDeps) {
     events,
     effects,
     access,
+    permissions: parts.permissions,
     reach,
     matches,
     notices,
