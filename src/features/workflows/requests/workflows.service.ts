@@ -70,6 +70,7 @@ export function createWorkflowsService(parts: WorkflowsDeps) {
     grants: parts.grants,
     reach,
     guildState,
+    access,
     filing,
     referencePrefix,
     suspensions,
