@@ -1,8 +1,9 @@
 import type { Deps } from "../../deps.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { Level } from "../../../kernel/permissions.ts";
-import { requireWrite, type Call } from "../../../kernel/call.ts";
+import { requireWrite, type Actor, type Call } from "../../../kernel/call.ts";
 import { fieldError, ProblemError } from "../../../kernel/errors.ts";
+import { parseDuration } from "../../../kernel/fields.ts";
 import type { LinkReach } from "../../links/reach.ts";
 import type { Ranks } from "../requests/context.ts";
 import type { FileInTx } from "../requests/create.ts";
@@ -13,6 +14,7 @@ import { kinds } from "../kinds/kinds.ts";
 import { approvalsFor, policyOf } from "../policies/policies.ts";
 import { actionSpecs, ModerateInput, nameKey, type ModerationAnswer } from "./direct.schema.ts";
 import { directPolicy } from "./direct.policy.ts";
+import { inForceAgainst } from "./in-force.ts";
 import { createLooking, type LookingDeps } from "./looking.ts";
 import { createDirectSettings, directSetting, reasonsSetting, type DirectSettingsDeps } from "./settings.service.ts";
 import { waitOf } from "./waiting.ts";
@@ -50,17 +52,22 @@ export function createDirect(parts: DirectDeps) {
 
   async function waitFor(tx: Tx, guildId: string, { action, user_id: userId, duration }: ModerateInput, approvals: number) {
     const { call } = tx;
+    const { rule, length, lifts } = actionSpecs[action];
+    const lifted = lifts === undefined ? null : await inForceAgainst(tx.db, { guildId, userId, kind: lifts }, tx.now);
+    const policy = await policyOf(tx.db, type);
+    const needed = (lifted?.payloads ?? []).map((payload) => approvalsFor(type, policy, payload));
     const actor = access.of(call.actor?.id ?? "");
     const subject = access.of(userId);
     const accounts = [call.actor?.id ?? "", ...(await reach.linkedAccountsOf(tx.db, call.actor?.id ?? ""))];
     const rules = (await directSetting.read(tx.db, guildId)).value;
     return waitOf({
       call,
-      rule: rules[actionSpecs[action].rule],
+      rule: rules[rule],
       level: actor.level,
-      length: actionSpecs[action].length === "none" ? "PT0S" : duration,
-      approvals,
-      isDenied: actor.explicitDenials.some((key) => key === directPolicy.decide || key === "*"),
+      seconds: lifted?.seconds ?? (length === "none" ? 0 : secondsOf(duration)),
+      liftedBy: lifted?.by ?? null,
+      approvals: Math.max(approvals, ...needed),
+      isDenied: actor.explicitDenials.some((key) => key === directPolicy.decide || key === "*") || isDeniedIn(actor, guildId),
       isOutranked: !actor.isOwner && subject.isStaff && subject.rank >= actor.rank,
       isConflicted: accounts.includes(userId),
     });
@@ -116,6 +123,17 @@ export function createDirect(parts: DirectDeps) {
 }
 
 export type DirectService = ReturnType<typeof createDirect>;
+
+/** Without a length, and with one that is permanent, it has no end. */
+function secondsOf(duration: string | null | undefined): number {
+  return parseDuration(duration ?? "") ?? Infinity;
+}
+
+/** Whether an entry that counts in this server alone takes the right to decide away. */
+function isDeniedIn({ decide }: Pick<Actor, "decide">, guildId: string): boolean {
+  const { allowed, reasons } = decide(directPolicy.decide, guildId);
+  return !allowed && reasons[0]?.code === "user_deny";
+}
 
 /** The punishment request that an action is. */
 function requestOf(guildId: string, { channel_id: channelId, evidence, notify_subject: isTold, ...input }: ModerateInput): object {
