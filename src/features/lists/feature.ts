@@ -7,8 +7,10 @@ import type { MatchesService } from "../intelligence/matches/matches.service.ts"
 import type { LinkReach } from "../links/reach.ts";
 import type { NativeRecords } from "../native-actions/records.ts";
 import type { AccessDirectory } from "../permissions/access/access.ts";
+import type { PermissionsService } from "../permissions/permissions.service.ts";
 import type { WorkflowsService } from "../workflows/requests/workflows.service.ts";
 import { createBreaker } from "./breaker.ts";
+import { createConflicts } from "./conflicts.ts";
 import { createEndedByHand } from "./by-hand.ts";
 import { createCarryOut } from "./carry-out.ts";
 import { createListChecks, type ListChecks } from "./checks.ts";
@@ -69,6 +71,8 @@ interface ListsNeeds extends Core {
   events: Pick<EventsService, "emit" | "onEmit" | "onOthers">;
   workflows: WorkflowsService;
   nativeRecords: Pick<NativeRecords, "registerEnding">;
+  reach: LinkReach;
+  permissions: Pick<PermissionsService, "requireRankAbove">;
 }
 
 /** What guilds do about listed people. */
@@ -77,8 +81,9 @@ export const lists = feature({
     const { config, listChecks: checks, listSources: sources, listRules: rules, listPreviews: previews } = deps;
     const most = config.actionBreaker;
     const ledger = createLedger(deps);
+    const conflicts = createConflicts(deps);
     const work: { worker?: ListWorker } = {};
-    const breaker = createBreaker({ ...deps, ledger, most, wake: () => work.worker?.wake() });
+    const breaker = createBreaker({ ...deps, ledger, conflicts, most, wake: () => work.worker?.wake() });
     const worker = createListWorker({
       ...deps,
       checks,
@@ -95,12 +100,12 @@ export const lists = feature({
       if ((type === "match.opened" || type === "match.closed") && typeof data["user_id"] === "string") checks.ask(tx, [data["user_id"]]);
     });
     const nameOf = (listId: string) => sources.map((source) => source.nameOf(listId)).find((name) => name !== undefined);
-    const stances = createStancesService({ ...deps, rules, previews, checks, nameOf });
+    const stances = createStancesService({ ...deps, rules, previews, checks, conflicts, nameOf });
     deps.followedEntries.onChange(checks.ask);
     deps.followedEntries.onEnd((tx, listId) => stances.forgetList(tx, listId));
     const services = {
       stances,
-      exemptions: createExemptionsService({ ...deps, checks }),
+      exemptions: createExemptionsService({ ...deps, checks, conflicts }),
       breaker,
     };
     deps.nativeRecords.registerEnding(createEndedByHand(ledger));

@@ -126,6 +126,21 @@ export function createPreviews({ database, clock, access, sources, ownList, rule
     /** What a guild would do if these were its rules: who is acted on and was not before, and what is taken back. */
     ofRules: (guildId: string, own: readonly StanceRule[]): Promise<GuildPreview> => ofRules({ guildId, own }),
 
+    /** Whether a guild would do anything else about these people if it had other rules. */
+    async differs(
+      guildId: string,
+      before: readonly StanceRule[],
+      after: readonly StanceRule[],
+      userIds: readonly string[],
+    ): Promise<boolean> {
+      const [listings, exempt] = [await listingsOf(userIds), await exemptIn(guildId, userIds)];
+      const told = (own: readonly StanceRule[]) =>
+        userIds.map((userId) =>
+          verdictsFor(guildId, userId, listings.get(userId) ?? [], own, exempt.has(userId)).map(({ key, seconds }) => [key, seconds]),
+        );
+      return JSON.stringify(told(before)) !== JSON.stringify(told(after));
+    },
+
     /** What each guild would do if there were these records about people; guilds without any of them among their members are left out. */
     async ofRecords(records: readonly BlacklistRecord[]): Promise<GuildPreview[]> {
       const about = records.filter(({ kind, startsAt }) => kind === "user" && startsAt <= clock.now());

@@ -6,6 +6,7 @@ import { requirePermission, requireWrite, type Call } from "../../kernel/call.ts
 import { fieldError } from "../../kernel/errors.ts";
 import { requireRevision } from "../../kernel/revision.ts";
 import type { ListChecks } from "./checks.ts";
+import { ownMatter, type Conflicts } from "./conflicts.ts";
 import { listsPolicy, noRules, presentStance, readStance, requireServed, stanceKey, type KnownStance } from "./lists.policy.ts";
 import { PutStanceInput, PutStanceQuery, type StanceRule, type StanceView } from "./lists.schema.ts";
 import type { Previews } from "./preview.ts";
@@ -16,6 +17,7 @@ export interface StancesDeps extends Deps<"access" | "database" | "audit" | "ser
   rules: Rules;
   previews: Previews;
   checks: Pick<ListChecks, "askGuild">;
+  conflicts: Pick<Conflicts, "accountsOf">;
   guildState: Pick<GuildState, "role">;
   /** What a list is called; undefined where there is none of this id. */
   nameOf: (listId: string) => string | undefined;
@@ -28,7 +30,18 @@ const barred = {
 } as const;
 
 /** What each guild does about listed people. */
-export function createStancesService({ access, database, audit, servedGuilds, rules, previews, checks, guildState, nameOf }: StancesDeps) {
+export function createStancesService({
+  access,
+  database,
+  audit,
+  servedGuilds,
+  rules,
+  previews,
+  checks,
+  conflicts,
+  guildState,
+  nameOf,
+}: StancesDeps) {
   /** @throws ProblemError validation_failed */
   function requireKnown(guildId: string, wanted: readonly StanceRule[]): void {
     for (const [index, { list, role_id: roleId }] of wanted.entries()) {
@@ -88,7 +101,8 @@ export function createStancesService({ access, database, audit, servedGuilds, ru
 
     /**
      * Set all rules of a guild. What follows for its members follows at once; the same again changes nothing.
-     * @throws ZodError, ProblemError record_not_found for a guild that is not served, precondition_failed, validation_failed
+     * @throws ZodError, ProblemError record_not_found for a guild that is not served, precondition_failed, validation_failed,
+     * conflict_of_interest for rules that change what is done about the caller
      */
     async put(call: Call, guildId: string, query: PutStanceQuery, input: PutStanceInput, ifMatch?: number): Promise<StanceView> {
       requireWrite(call, listsPolicy.manage);
@@ -96,6 +110,8 @@ export function createStancesService({ access, database, audit, servedGuilds, ru
       const { rules: wanted } = PutStanceInput.parse(input);
       requireServed(servedGuilds, guildId);
       requireKnown(guildId, wanted);
+      const accounts = await conflicts.accountsOf(database.read, call);
+      if (await previews.differs(guildId, rules.of(guildId), wanted, accounts)) throw ownMatter();
       const preview = await previews.ofRules(guildId, wanted);
       if (dryRun === "true") return { ...present(guildId, { ...rules.known(guildId), rules: wanted }), preview };
       const stored = await database.write(call, async (tx) => {
