@@ -165,7 +165,7 @@ test("A9: nobody decides what lists do to themselves, to an account of theirs, o
   const senior = await world.staff("senior");
   for (const key of ["blacklist.update", "system.settings.manage", "blacklist.create", "blacklist.revoke"])
     await world.app.permissions.updateUser(systemCall("cli", uuid7()), senior.id, {
-      overrides: [{ key: key as "blacklist.update", effect: "allow", reason: "For the raids of this week." }],
+      overrides: [{ key, effect: "allow", reason: "For the raids of this week." }],
     });
   const second = world.sandbox.createUser("second account of the senior");
   const link = { confidence: "confirmed", kind: "declared_alt", basis: [{ type: "admission", note: "Said so." }], propagates: true };
