@@ -1,4 +1,4 @@
-import { createDenials, createPermissionCheck } from "../operations/access.ts";
+import { aboutPath, createDenials, createPermissionCheck } from "../operations/access.ts";
 import { readQuery } from "../operations/query.ts";
 import { budgetOf, limitOf, type RateLimiters, spend, subjectBudget } from "../operations/rate-limit.ts";
 import type { LimitClass, Route, RouteInput, RouteSpec } from "../operations/route.ts";
@@ -107,9 +107,10 @@ export function createVerbs(deps: VerbsDeps): Verbs {
 
   const whyOff = ({ capability }: RouteSpec): string | undefined => (capability === undefined ? undefined : switchedOff(capability));
 
-  function admit(operation: string, call: Call, given: VerbInput): RouteInput {
+  function admit(operation: string, from: Call, given: VerbInput): RouteInput {
     const { route, requireAllowed } = find(operation);
     const { spec } = route;
+    const call = aboutPath(from, given.params ?? {});
     requireAllowed(call, given.params ?? {}, false);
     const reason = whyOff(spec);
     if (reason !== undefined) throw new ProblemError("unsupported_operation", { detail: reason, extra: { reason } });
@@ -129,7 +130,7 @@ export function createVerbs(deps: VerbsDeps): Verbs {
     const { route, requireAllowed } = find(operation);
     const field = route.spec.request?.textBody?.field;
     if (field === undefined || given.file === undefined) return given;
-    requireAllowed(call, given.params ?? {}, false);
+    requireAllowed(aboutPath(call, given.params ?? {}), given.params ?? {}, false);
     const { file, ...rest } = given;
     // An empty file says as little as a request without a body.
     if (file.bytes === 0) return rest;
@@ -147,7 +148,7 @@ export function createVerbs(deps: VerbsDeps): Verbs {
     },
     require(operation, call, params = {}) {
       try {
-        find(operation).requireAllowed(call, params, false);
+        find(operation).requireAllowed(aboutPath(call, params), params, false);
       } catch (error) {
         throw remember(operation, { params }, error, false);
       }
@@ -155,7 +156,7 @@ export function createVerbs(deps: VerbsDeps): Verbs {
     may(operation, call, params = {}) {
       const { route, requireAllowed } = find(operation);
       try {
-        requireAllowed(call, params, false);
+        requireAllowed(aboutPath(call, params), params, false);
         return whyOff(route.spec) === undefined;
       } catch (error) {
         if (isDenial(error)) return false;

@@ -30,7 +30,7 @@ export interface Actor {
   isStale(): boolean;
   /** Whether nobody can say if they are staff: Discord could not be asked about them, and the guild state has gaps. */
   isUnknown?(): boolean;
-  /** @param guildId where the call was given, if in a guild: entries limited to that guild count, too */
+  /** @param guildId what the call is about, if a guild: entries limited to that guild count, too */
   decide(permission: string, guildId?: string): Decision;
   /** Until when a permission is held; null: permanently, undefined when it is not held. */
   heldUntil(permission: string, guildId?: string): Date | null | undefined;
@@ -70,8 +70,10 @@ export interface Call {
   makers?: readonly string[];
   /** The acting user proved themself by a signed assertion. In Discord and on the pages they always have. */
   isSigned?: true;
-  /** The guild a slash command was given in. */
+  /** The guild a slash command was given in. It allows nothing: see `aboutGuildId`. */
   guildId?: string;
+  /** The guild that the call acts in, as its path says: entries limited to that guild count, wherever the call was given. */
+  aboutGuildId?: string;
   /** The held change that is being carried out now: what it needed has been confirmed. */
   confirmation?: string;
   /** Work of this process for itself, which each of several does, not only the one that leads. */
@@ -90,7 +92,27 @@ export function can(call: Call, permission: PermissionKey, options: PermissionOp
   if (call.client !== null && !call.client.allows(permission)) return false;
   if (call.actor === null) return call.client !== null;
   if (options.own !== undefined && call.actor.id === options.own) return true;
-  return call.actor.isStaff && call.actor.decide(permission, call.guildId).allowed;
+  return call.actor.isStaff && isAllowed(call.actor, call, permission);
+}
+
+/**
+ * A call about a guild is decided as in that guild. An allowance for one guild never counts for a call that reaches further; what is denied in
+ * the guild where a command is given stays denied there.
+ */
+function isAllowed(actor: Actor, { guildId, aboutGuildId }: Call, permission: PermissionKey): boolean {
+  if (aboutGuildId !== undefined) return actor.decide(permission, aboutGuildId).allowed;
+  return actor.decide(permission).allowed && (guildId === undefined || actor.decide(permission, guildId).allowed);
+}
+
+/** As {@link can}, and in each of these guilds as well: for what acts in all of them. */
+export function canIn(call: Call, permission: PermissionKey, guildIds: readonly string[]): boolean {
+  const { actor } = call;
+  return can(call, permission) && (actor === null || guildIds.every((guildId) => actor.decide(permission, guildId).allowed));
+}
+
+/** Refuse as {@link requirePermission} what acts in several guilds. @throws ProblemError permission_denied */
+export function requireIn(call: Call, permission: PermissionKey, guildIds: readonly string[]): void {
+  if (!canIn(call, permission, guildIds)) throw denied(permission, "acting_user");
 }
 
 /**

@@ -38,6 +38,11 @@ export function createPermissionCheck(
   };
 }
 
+/** The call as one about the guild that its path names, if it names one. */
+export function aboutPath(call: Call, { guild_id: guildId }: PathParams): Call {
+  return guildId === undefined ? call : { ...call, aboutGuildId: guildId };
+}
+
 const allows = ({ client }: Call, permission: string): boolean => client?.allows(permission) ?? true;
 
 /** The boot check refuses routes whose permission is not in the catalog; a path may still name a kind that does not exist. */

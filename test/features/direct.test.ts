@@ -198,6 +198,62 @@ describe("moderation in one step", () => {
     expect(messagesTo(ours)).toEqual([]);
   });
 
+  test("A11: nobody lifts alone what they could not have set alone, or what several people or a list decided", async () => {
+    const { app, guild } = world;
+    const rules = (await world.get(`/guilds/${guild.id}/direct`, { actor: owner })).body.data;
+    const put = (ban: object) =>
+      world.put(`/guilds/${guild.id}/direct`, { warning: rules.warning, note: rules.note, timeout: rules.timeout, ban }, { actor: owner });
+    expect((await put({ level: "moderator", max: "P1D" })).status).toBe(200);
+    const lift = async (user: User, actor = mod, action = "unban") =>
+      (await moderate(actor, { action, user_id: user.id, reason: "The appeal was heard." })).body;
+    const ban = async (user: User, duration: string | null, deciders: readonly User[]) => {
+      const discord = { action: "ban", guild_ids: [guild.id] };
+      const body = { user_id: user.id, action: "ban", duration, reason, discord, notify_subject: false };
+      const { body: filed } = await world.post("/workflows/punishment", body, { actor: mod });
+      for (const actor of deciders) {
+        const decided = await world.post(`/workflows/punishment/${filed.reference}/decision`, { decision: "approve", reason }, { actor });
+        expect(decided.status, JSON.stringify(decided.body)).toBe(200);
+      }
+      await deliver();
+      await waitsFor(() => isBanned(user));
+    };
+    const [permanent, long, byHand, listed, short] = [world.member(), world.member(), world.member(), world.member(), world.member()];
+    await ban(permanent, null, [admin, other]);
+    expect(await lift(permanent)).toMatchObject({ direct: false, waits: { code: "others" }, effects: [] });
+    expect(await lift(permanent, owner)).toMatchObject({ code: "duplicate_open" });
+    await ban(long, "P2D", [admin]);
+    expect(await lift(long)).toMatchObject({ direct: false, waits: { code: "length" }, effects: [] });
+    guild.ban(byHand);
+    expect(await lift(byHand)).toMatchObject({ direct: false, waits: { code: "length" }, effects: [] });
+    await app.database.write(systemCall("job", uuid7()), async ({ db, now }) => {
+      const record = { listId: "own", recordId: uuid7(), recordReference: "BL-000001", standingKey: `${guild.id}:${listed.id}:apply:ban` };
+      const row = { guildId: guild.id, userId: listed.id, stance: "apply", action: "ban", state: "done", changed: true };
+      await db.listAction.create({ data: { ...row, ...record, joinedAt: now, createdAt: now, updatedAt: now } });
+    });
+    guild.ban(listed);
+    expect(await lift(listed)).toMatchObject({ direct: false, waits: { code: "others" }, effects: [] });
+    await deliver();
+    expect([permanent, long, byHand, listed].map(isBanned)).toEqual([true, true, true, true]);
+
+    await moderate(mod, { action: "ban", user_id: short.id, reason, duration: "PT12H", notify_subject: false });
+    await deliver();
+    await waitsFor(() => isBanned(short));
+    expect(await lift(short)).toMatchObject({ direct: true, waits: null });
+    await deliver();
+    await waitsFor(() => !isBanned(short));
+
+    // A timeout of two days takes two people; somebody who may time out for one day lifts it with another one.
+    const timedOut = world.member();
+    const body = { user_id: timedOut.id, action: "timeout", duration: "P2D", reason, discord: { guild_ids: [guild.id] } };
+    const { body: filed } = await world.post("/workflows/punishment", body, { actor: mod });
+    await world.post(`/workflows/punishment/${filed.reference}/decision`, { decision: "approve", reason }, { actor: admin });
+    await deliver();
+    await waitsFor(() => (guild.member(timedOut)?.timeoutUntil ?? 0) > Date.now());
+    expect(await lift(timedOut, mod, "untimeout")).toMatchObject({ direct: false, waits: { code: "length" } });
+    expect((guild.member(timedOut)?.timeoutUntil ?? 0) > Date.now()).toBe(true);
+    expect((await put({ level: "admin" })).status).toBe(200);
+  });
+
   test("/timeout and /untimeout, lengths as people type them, and what is too long", async () => {
     const user = world.member();
     expect(await world.slash(mod, "timeout", { user, reason, duration: "1h30m" })).toContain("for 1 hour 30 minutes");

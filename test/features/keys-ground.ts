@@ -26,7 +26,7 @@ export async function createKeys(pollMs = 60_000) {
     const audit = createAuditService({ database, cursors });
     const ground = { database, audit, access: nobody, cursors, clock };
     const journals = createJournals(ground);
-    const permissions = createPermissionsService({ ...ground, ...journals, servedGuilds: new Set() });
+    const permissions = createPermissionsService({ ...ground, ...journals, servedGuilds: new Set(), guildState: nobody });
     return { permissions, keys: createKeysService({ ...ground, ...journals, permissions, pepper: secret, logger }) };
   };
   const { permissions, keys } = service(fresh.database);

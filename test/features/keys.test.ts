@@ -269,7 +269,7 @@ test("bootstrap names an owner whom a running server notices, with a key for eve
   const audit = createAuditService({ database: other, cursors });
   const ground = { database: other, audit, access: nobody, cursors };
   const journals = createJournals(ground);
-  const permissions = createPermissionsService({ ...ground, ...journals, servedGuilds: new Set() });
+  const permissions = createPermissionsService({ ...ground, ...journals, servedGuilds: new Set(), guildState: nobody });
   const { key, delegation } = await createKeysService({ ...ground, ...journals, permissions, pepper: secret }).bootstrap(cli(), {
     owner: "80351110224678912",
   });

@@ -1,5 +1,6 @@
 import { expect } from "vitest";
 import type { TransactionClient } from "../../src/database/database.ts";
+import { roleRules } from "../../src/features/permissions/resolve.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { createGround, freshId, ownGuilds as guilds, type Ground } from "./workflows-ground.ts";
 
@@ -17,13 +18,21 @@ export const roles = {
 } as const;
 type RoleKey = keyof typeof roles;
 
+/** A staff role with the rank and the level of a moderator, or of a viewer. */
+function roleNamed(key: RoleKey) {
+  const [rank, level] = key === "moderator" ? ([40, "moderator"] as const) : ([10, "viewer"] as const);
+  return { key, name: `The ${key}s`, rank, level, discord: roles[key], rules: roleRules(key, level, new Set(), new Set()) };
+}
+
 /** A ground with servers and staff roles, and people who decide. */
 export async function createPeopleGround() {
   const ground = await createGround();
   const { access, guildState } = ground.services;
   const memberships = new Map<string, { guilds: readonly string[]; held: readonly RoleKey[] }>();
   const known = access.of;
-  const roleOf = (key: string) => (Object.hasOwn(roles, key) ? { key, name: `The ${key}s`, discord: roles[key as RoleKey] } : undefined);
+  const staffRoles = Object.keys(roles).map((key) => roleNamed(key as RoleKey));
+  const roleOf = (key: string) => staffRoles.find((role) => role.key === key);
+  const roleAt = (ref: string) => staffRoles.find(({ discord }) => discord.some(({ guildId, roleId }) => `${guildId}:${roleId}` === ref));
   const membersOf = (userId: string) =>
     (memberships.get(userId)?.guilds ?? []).map((guildId) => ({ guildId, userId, present: true, roleIds: [] }));
   const of = (userId: string) => {
@@ -34,7 +43,7 @@ export async function createPeopleGround() {
     }));
     return { ...known(userId), held: heldRoles, members: [], status: null, overrides: [] };
   };
-  Object.assign(access, { of, actorOf: of, resolve: (userId: string) => Promise.resolve(of(userId)), role: roleOf });
+  Object.assign(access, { of, actorOf: of, resolve: (userId: string) => Promise.resolve(of(userId)), role: roleOf, roleAt });
   Object.assign(guildState, {
     guilds: () => guilds.map((id) => ({ id, name: id, icon: null, ownerId: null, present: true, syncedAt: null })),
     members: membersOf,

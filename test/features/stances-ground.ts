@@ -83,7 +83,7 @@ export async function openLists(url: string, halls: readonly Hall[], secondsLate
     return done;
   }
 
-  Object.assign(services.guildState, { guilds: () => known.map(({ id }) => info(id)), role: () => ({ id: "7" }) });
+  Object.assign(services.guildState, { guilds: () => known.map(({ id }) => info(id)), role: () => ({ id: "7", permissions: 0n }) });
   Object.assign(services.discord, {
     actions: {
       perform: (action: DiscordAction, earlier?: { mayBeDone: boolean }) => Promise.resolve(perform(action, earlier?.mayBeDone === true)),

@@ -29,8 +29,8 @@ const listings = fc.uniqueArray(listing, { selector: ({ listId, recordId }) => `
 
 test("a server ignores, tells, proposes and acts exactly as its rules say", () => {
   fc.assert(
-    fc.property(listings, rules, fc.boolean(), fc.boolean(), (all, ours, isExempt, isProtected) => {
-      const got = verdictsOf(all, ours, { guildId: "1", isExempt, isProtected });
+    fc.property(listings, rules, fc.boolean(), fc.boolean(), fc.boolean(), (all, ours, isExempt, isProtected, isBarred) => {
+      const got = verdictsOf(all, ours, { guildId: "1", isExempt, isProtected, isBarredRole: () => isBarred });
       // Naively: each listing by itself, then the gravest of what is applied.
       const wanted = { notify: new Set<string>(), propose: new Set<string>(), apply: new Set<string>() };
       for (const one of all) {
@@ -39,7 +39,7 @@ test("a server ignores, tells, proposes and acts exactly as its rules say", () =
         const isGrave = severities.indexOf(one.severity as never) >= severities.indexOf(least);
         if (isExempt || !isHere || !isGrave || stance === "ignore") continue;
         const what = action ?? one.action;
-        const told = isProtected || what === null || stance === "notify";
+        const told = isProtected || what === null || (what === "role" && isBarred) || stance === "notify";
         if (told) wanted.notify.add(one.recordId + one.listId);
         else wanted[stance].add(stance === "apply" ? what : one.recordId + one.listId);
       }

@@ -156,3 +156,47 @@ test("what was done is known for three months after it is over, and what stands 
   expect(await rows(other)).toMatchObject([{ state: "done", stance: "apply" }]);
   expect(isBanned(bay, other)).toBe(true);
 });
+
+test("A9: nobody decides what lists do to themselves, to an account of theirs, or to staff of their rank", async () => {
+  const { world, bay, stance, list, owner, admin, rows } = await community({ ACTION_BREAKER: "1" });
+  const exempting = `/guilds/${bay.id}/exemptions`;
+  const own = { list: "own", category: "raid", stance: "apply", action: "ban" };
+  await stance(bay, own);
+  const senior = await world.staff("senior");
+  for (const key of ["blacklist.update", "system.settings.manage", "blacklist.create", "blacklist.revoke"])
+    await world.app.permissions.updateUser(systemCall("cli", uuid7()), senior.id, {
+      overrides: [{ key, effect: "allow", reason: "For the raids of this week." }],
+    });
+  const second = world.sandbox.createUser("second account of the senior");
+  const link = { confidence: "confirmed", kind: "declared_alt", basis: [{ type: "admission", note: "Said so." }], propagates: true };
+  const linked = await world.post(`/users/${senior.id}/links`, { ...link, user_id: second.id }, { actor: admin });
+  expect(linked.status, JSON.stringify(linked.body)).toBe(201);
+  bay.addMember(second);
+  await list(second);
+  await within(() => isBanned(bay, second));
+  await within(async () => (await rows(second))[0]?.state === "done");
+
+  const add = (user: { id: string }, actor: typeof admin) =>
+    world.post(exempting, { user_id: user.id, reason: "They are fine." }, { actor });
+  for (const one of [second, senior]) expect((await add(one, senior)).body).toMatchObject({ status: 403, code: "conflict_of_interest" });
+  expect((await add(admin, senior)).body.code).toBe("hierarchy_violation");
+  // Rules that leave their own account alone.
+  const rules = [{ ...own, stance: "ignore", action: null }];
+  const put = () => world.put(`/guilds/${bay.id}/stance`, { rules }, { actor: senior });
+  expect((await put()).body.code).toBe("conflict_of_interest");
+
+  // One more is too many for this hour: confirming it, or undoing all of it, concerns them as well.
+  const other = world.sandbox.createUser("somebody else");
+  bay.addMember(other);
+  await list(other);
+  await within(async () => (await rows(other))[0]?.state === "held");
+  expect((await world.post(`/guilds/${bay.id}/held-actions/undo`, undefined, { actor: senior })).body.code).toBe("conflict_of_interest");
+  await world.app.lists.worker.catchUp(systemCall("job", uuid7()));
+  expect([isBanned(bay, second), isBanned(bay, other), await world.app.database.read.listExemption.count()]).toEqual([true, false, 0]);
+  expect((await world.post(`/guilds/${bay.id}/held-actions/confirm`, undefined, { actor: senior })).status).toBe(200);
+
+  expect((await add(second, owner)).status).toBe(201);
+  const removed = await world.delete(`${exempting}/${second.id}`, undefined, { actor: senior });
+  expect(removed.body.code).toBe("conflict_of_interest");
+  await within(() => !isBanned(bay, second));
+});

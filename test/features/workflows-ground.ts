@@ -170,7 +170,7 @@ export async function createGround({ url: shared, referencePrefix }: GroundOptio
 /** What the service knows of people besides: that they are in no server here. */
 const nowhere = { held: [], members: [], status: null, overrides: [] };
 
-function person(id: string, level: Level): Actor & typeof nowhere {
+function person(id: string, level: Level): Actor & typeof nowhere & { level: Level } {
   const held: ReadonlySet<string> = new Set(
     catalog.filter((entry) => entry.default_level !== "none" && levelOrder[entry.default_level] <= levelOrder[level]).map(({ key }) => key),
   );
@@ -178,6 +178,7 @@ function person(id: string, level: Level): Actor & typeof nowhere {
     id,
     isStaff: level !== "none",
     isOwner: level === "owner",
+    level,
     rank: ranks[level],
     isStale: () => false,
     decide: (permission) => ({ allowed: held.has(permission), reasons: [] }),

@@ -150,7 +150,9 @@ async function loadGuilds(database: Database, mirror: GuildMirror, served: Serve
   for (const { guildId, id, name, position, color, hoist } of roles) {
     if (!served.has(guildId)) continue;
     const list = lists.get(guildId) ?? new Map<string, RoleInfo>();
-    lists.set(guildId, list.set(id, { id, name, position, color, hoist }));
+    // The bits are not stored: what the gateway reported to this process stays known.
+    const permissions = mirror.roles.get(guildId)?.get(id)?.permissions;
+    lists.set(guildId, list.set(id, { id, name, position, color, hoist, ...(permissions !== undefined && { permissions }) }));
   }
   const found = guilds.filter((row) => served.has(row.id));
   const isChanged =

@@ -5,6 +5,7 @@ import { requirePermission, requireWrite, type Call } from "../../kernel/call.ts
 import { addSeconds } from "../../kernel/clock.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { uuid7 } from "../../kernel/ids.ts";
+import type { Conflicts } from "./conflicts.ts";
 import { endingOf, type Ledger } from "./ledger.ts";
 import { requireServed, listsPolicy } from "./lists.policy.ts";
 import type { HeldActionsView, ListActionName } from "./lists.schema.ts";
@@ -13,6 +14,7 @@ export type Breaker = ReturnType<typeof createBreaker>;
 
 export interface BreakerDeps extends Deps<"database" | "clock" | "servedGuilds" | "events"> {
   ledger: Ledger;
+  conflicts: Pick<Conflicts, "requireMayDecideAbout">;
   /** On how many people an hour a guild acts by itself. */
   most: number;
   /** There is something to do. */
@@ -25,7 +27,7 @@ const day = 86_400;
 const shown = 50;
 
 /** Keeps a mistake from reaching many: what is more than an hour allows waits until a person lets it through, or takes all of it back. */
-export function createBreaker({ database, clock, servedGuilds, events, ledger, most, wake }: BreakerDeps) {
+export function createBreaker({ database, clock, servedGuilds, events, ledger, conflicts, most, wake }: BreakerDeps) {
   const lock = (tx: Tx, guildId: string): Promise<void> => tx.lock(`list-guild:${guildId}`);
   const heldIn = (guildId: string) => ({ guildId, state: "held" });
 
@@ -87,7 +89,7 @@ export function createBreaker({ database, clock, servedGuilds, events, ledger, m
       return await present(guildId);
     },
 
-    /** Have everything done that waits in a guild. @throws ProblemError permission_denied, record_not_found, invalid_transition when nothing waits */
+    /** Have everything done that waits in a guild. @throws ProblemError permission_denied, record_not_found, invalid_transition when nothing waits, conflict_of_interest, hierarchy_violation */
     async confirm(call: Call, guildId: string): Promise<HeldActionsView> {
       requireWrite(call, listsPolicy.confirm);
       requireServed(servedGuilds, guildId);
@@ -95,6 +97,7 @@ export function createBreaker({ database, clock, servedGuilds, events, ledger, m
         await lock(tx, guildId);
         const rows = await tx.db.listAction.findMany({ where: heldIn(guildId), orderBy: { id: "asc" } });
         if (rows.length === 0) throw nothing("confirm");
+        await requireMayDecide(tx, rows);
         await tx.db.listAction.updateMany({
           where: heldIn(guildId),
           data: { state: "pending", dueAt: tx.now, allowedAt: tx.now, updatedAt: tx.now },
@@ -108,7 +111,8 @@ export function createBreaker({ database, clock, servedGuilds, events, ledger, m
 
     /**
      * Drop everything that waits in a guild, and take back what was done with it; it is not done again for the same records.
-     * @throws ProblemError permission_denied, record_not_found, invalid_transition when there is nothing to undo
+     * @throws ProblemError permission_denied, record_not_found, invalid_transition when there is nothing to undo,
+     * conflict_of_interest, hierarchy_violation
      */
     async undo(call: Call, guildId: string): Promise<HeldActionsView> {
       requireWrite(call, listsPolicy.undo);
@@ -119,13 +123,19 @@ export function createBreaker({ database, clock, servedGuilds, events, ledger, m
         const batchId = found?.batchId ?? undefined;
         if (batchId === undefined) throw nothing("undo");
         const where = { batchId, state: { in: ["held", "pending", "done"] } };
-        for (const row of await tx.db.listAction.findMany({ where, orderBy: { id: "asc" } })) await settle(tx, row);
+        const rows = await tx.db.listAction.findMany({ where, orderBy: { id: "asc" } });
+        await requireMayDecide(tx, rows);
+        for (const row of rows) await settle(tx, row);
         tellReleased(tx, guildId, "undone");
         tx.afterCommit(wake);
       });
       return await present(guildId);
     },
   };
+
+  function requireMayDecide(tx: Tx, rows: readonly ListAction[]): Promise<void> {
+    return conflicts.requireMayDecideAbout(tx, [...new Set(rows.map(({ userId }) => userId))]);
+  }
 
   function tellReleased(tx: Tx, guildId: string, outcome: "confirmed" | "undone"): void {
     events.emit(tx, { type: "list_actions.released", data: { guild_id: guildId, outcome } });

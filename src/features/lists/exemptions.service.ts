@@ -8,18 +8,20 @@ import { parseDuration, type ListQuery } from "../../kernel/fields.ts";
 import { toPage, withTotal, type Page } from "../../kernel/page.ts";
 import { inBatches } from "../../kernel/pause.ts";
 import type { ListChecks } from "./checks.ts";
+import type { Conflicts } from "./conflicts.ts";
 import { listsPolicy, presentExemption, requireServed } from "./lists.policy.ts";
 import { AddExemptionInput, type ExemptionView } from "./lists.schema.ts";
 
 export interface ExemptionsDeps extends Deps<"database" | "audit" | "cursors" | "clock" | "servedGuilds"> {
   checks: Pick<ListChecks, "ask">;
+  conflicts: Pick<Conflicts, "requireMayDecideAboutPerson">;
 }
 
 const list = "list_exemptions";
 const sweptAtOnce = 100;
 
 /** Whom a guild leaves alone, whatever lists say. */
-export function createExemptionsService({ database, audit, cursors, clock, servedGuilds, checks }: ExemptionsDeps) {
+export function createExemptionsService({ database, audit, cursors, clock, servedGuilds, checks, conflicts }: ExemptionsDeps) {
   function note(tx: Tx, row: ListExemption, verb: "add" | "remove" | "expire"): void {
     audit.record(tx, {
       action: `list_exemption.${verb}`,
@@ -65,13 +67,15 @@ export function createExemptionsService({ database, audit, cursors, clock, serve
 
     /**
      * Leave somebody alone; what the bot did to them here because of lists is taken back. An earlier exemption is replaced.
-     * @throws ZodError, ProblemError permission_denied, record_not_found for a guild that is not served
+     * @throws ZodError, ProblemError permission_denied, record_not_found for a guild that is not served, conflict_of_interest,
+     * hierarchy_violation
      */
     async add(call: Call, guildId: string, input: AddExemptionInput): Promise<ExemptionView> {
       requireWrite(call, listsPolicy.exempt);
       const { user_id: userId, reason, until } = AddExemptionInput.parse(input);
       requireServed(servedGuilds, guildId);
       return await database.write(call, async (tx) => {
+        await conflicts.requireMayDecideAboutPerson(tx, userId);
         const end = endOf(until, tx.now);
         const fields = { reason, until: end, createdBy: tx.call.actor?.id ?? null, createdAt: tx.now };
         const row = await tx.db.listExemption.upsert({
@@ -84,7 +88,7 @@ export function createExemptionsService({ database, audit, cursors, clock, serve
       });
     },
 
-    /** End an exemption; answers it as it was. @throws ProblemError permission_denied, record_not_found */
+    /** End an exemption; answers it as it was. @throws ProblemError permission_denied, record_not_found, conflict_of_interest, hierarchy_violation */
     async remove(call: Call, guildId: string, userId: string): Promise<ExemptionView> {
       requireWrite(call, listsPolicy.exempt);
       requireServed(servedGuilds, guildId);
@@ -92,6 +96,7 @@ export function createExemptionsService({ database, audit, cursors, clock, serve
         const where = { guildId_userId: { guildId, userId } };
         const row = await tx.db.listExemption.findUnique({ where });
         if (row === null) throw recordNotFound();
+        await conflicts.requireMayDecideAboutPerson(tx, userId);
         await tx.db.listExemption.delete({ where });
         note(tx, row, "remove");
         return presentExemption(row);

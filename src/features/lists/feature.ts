@@ -9,8 +9,10 @@ import type { MatchesService } from "../intelligence/matches/matches.service.ts"
 import type { LinkReach } from "../links/reach.ts";
 import type { NativeRecords } from "../native-actions/records.ts";
 import type { AccessDirectory } from "../permissions/access/access.ts";
+import type { PermissionsService } from "../permissions/permissions.service.ts";
 import type { WorkflowsService } from "../workflows/requests/workflows.service.ts";
 import { createBreaker } from "./breaker.ts";
+import { createConflicts } from "./conflicts.ts";
 import { createEndedByHand } from "./by-hand.ts";
 import { createListCauses } from "./causes.ts";
 import { createListChecks, type ListChecks } from "./checks.ts";
@@ -24,6 +26,7 @@ import { createPreviews, type Previews } from "./preview.ts";
 import { createProposals } from "./proposals.ts";
 import { createReconcile } from "./reconcile.ts";
 import { createRules, type Rules } from "./rules.ts";
+import { createRoleWatch } from "./stance-roles.ts";
 import { createStancesService } from "./stances.service.ts";
 import { createListWorker, type ListWorker } from "./worker.ts";
 
@@ -72,6 +75,8 @@ interface ListsNeeds extends Core {
   nativeRecords: Pick<NativeRecords, "registerEnding">;
   discordActions: Pick<DiscordActions, "tasksOf">;
   causesInForce: CausesInForce;
+  reach: LinkReach;
+  permissions: Pick<PermissionsService, "requireRankAbove">;
 }
 
 /** What guilds do about listed people. */
@@ -80,8 +85,9 @@ export const lists = feature({
     const { config, listChecks: checks, listSources: sources, listRules: rules, listPreviews: previews } = deps;
     const most = config.actionBreaker;
     const ledger = createLedger(deps);
+    const conflicts = createConflicts(deps);
     const work: { worker?: ListWorker } = {};
-    const breaker = createBreaker({ ...deps, ledger, most, wake: () => work.worker?.wake() });
+    const breaker = createBreaker({ ...deps, ledger, conflicts, most, wake: () => work.worker?.wake() });
     const worker = createListWorker({
       ...deps,
       checks,
@@ -92,24 +98,26 @@ export const lists = feature({
     });
     work.worker = worker;
     // A match is a membership of a listed server that somebody has shared.
+    const roleWatch = createRoleWatch({ ...deps, rules, checks });
     deps.events.onEmit((tx, { type, data }) => {
+      if (type === "staff_role.changed") roleWatch.staffRoleChanged(tx);
       if ((type === "match.opened" || type === "match.closed") && typeof data["user_id"] === "string") checks.ask(tx, [data["user_id"]]);
     });
     const nameOf = (listId: string) => sources.map((source) => source.nameOf(listId)).find((name) => name !== undefined);
-    const stances = createStancesService({ ...deps, rules, previews, checks, nameOf });
+    const stances = createStancesService({ ...deps, rules, previews, checks, conflicts, nameOf });
     deps.followedEntries.onChange(checks.ask);
     deps.followedEntries.onEnd((tx, listId) => stances.forgetList(tx, listId));
     const services = {
       stances,
-      exemptions: createExemptionsService({ ...deps, checks }),
+      exemptions: createExemptionsService({ ...deps, checks, conflicts }),
       breaker,
     };
     deps.nativeRecords.registerEnding(createEndedByHand(ledger));
     deps.causesInForce.register(createListCauses(ledger));
-    return { lists: { ...services, worker, sweep: createLedgerSweep(deps) } };
+    return { lists: { ...services, worker, sweep: createLedgerSweep(deps), roleWatch } };
   },
   routes: ({ lists }) => listsRoutes(lists),
-  jobs: ({ lists }) => ({ exemptions: lists.exemptions.expireDue, listActions: lists.sweep }),
+  jobs: ({ lists }) => ({ exemptions: lists.exemptions.expireDue, listActions: lists.sweep, stanceRoles: lists.roleWatch.look }),
   start({ lists, events }) {
     events.onOthers(lists.worker.wake);
     lists.worker.start();

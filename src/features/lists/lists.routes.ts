@@ -79,7 +79,7 @@ export function listsRoutes({ stances, exemptions, breaker }: Services): Route[]
         example: { rules: [{ category: "raid", stance: "apply", action: "ban", min_severity: "high" }] },
       },
       success: { status: 200, shape: "single", schema: StanceView, description: "The rules as they are now", example: stanceExample },
-      refusals: ["record_not_found", "precondition_failed", "unknown_parameter"],
+      refusals: ["record_not_found", "precondition_failed", "conflict_of_interest", "unknown_parameter"],
       handle: ({ call, params: { guild_id: id }, query, body, ifMatch }) => stances.put(call, id, query, body, ifMatch),
     }),
     get("/guilds/{guild_id}/exemptions", "listExemptions", {
@@ -97,7 +97,7 @@ export function listsRoutes({ stances, exemptions, breaker }: Services): Route[]
       access: { permission: listsPolicy.exempt },
       request: { params, body: AddExemptionInput, example: { user_id: "80351110224678912", reason: "Apologised, and has helped since." } },
       success: { status: 201, shape: "single", schema: ExemptionView, description: "The exemption", example: exemptionExample },
-      refusals: ["record_not_found"],
+      refusals: ["record_not_found", "conflict_of_interest", "hierarchy_violation"],
       handle: ({ call, params: { guild_id: id }, body }) => exemptions.add(call, id, body),
     }),
     del("/guilds/{guild_id}/exemptions/{discord_user_id}", "removeExemption", {
@@ -106,7 +106,7 @@ export function listsRoutes({ stances, exemptions, breaker }: Services): Route[]
       access: { permission: listsPolicy.exempt },
       request: { params: personParams },
       success: { status: 200, shape: "single", schema: ExemptionView, description: "The exemption as it was", example: exemptionExample },
-      refusals: ["record_not_found"],
+      refusals: ["record_not_found", "conflict_of_interest", "hierarchy_violation"],
       handle: ({ call, params: { guild_id: id, discord_user_id: userId } }) => exemptions.remove(call, id, userId),
     }),
     get("/guilds/{guild_id}/held-actions", "getHeldActions", {
@@ -130,7 +130,7 @@ export function listsRoutes({ stances, exemptions, breaker }: Services): Route[]
         description: "What waits now",
         example: { ...heldExample, state: "confirmed", waiting: 0, people: [] },
       },
-      refusals: ["record_not_found", "invalid_transition"],
+      refusals: ["record_not_found", "invalid_transition", "conflict_of_interest", "hierarchy_violation"],
       handle: ({ call, params: { guild_id: id } }) => breaker.confirm(call, id),
     }),
     post("/guilds/{guild_id}/held-actions/undo", "undoHeldActions", {
@@ -146,7 +146,7 @@ export function listsRoutes({ stances, exemptions, breaker }: Services): Route[]
         description: "What waits now",
         example: { ...heldExample, state: "none", acted: 0, waiting: 0, since: null, people: [] },
       },
-      refusals: ["record_not_found", "invalid_transition"],
+      refusals: ["record_not_found", "invalid_transition", "conflict_of_interest", "hierarchy_violation"],
       handle: ({ call, params: { guild_id: id } }) => breaker.undo(call, id),
     }),
   ];

@@ -9,6 +9,12 @@ export const listsSentences: Sentences = {
   "A role goes with the action role alone.": "Eine Rolle gehört nur zur Maßnahme Rolle.",
   "There is no such list.": "Diese Liste gibt es nicht.",
   "The server has no such role that can be added.": "Der Server hat keine solche Rolle, die vergeben werden kann.",
+  "This role maps to a staff role: lists never give one.": "Diese Rolle gehört zu einer Rolle im Team: Listen vergeben keine solche.",
+  "This role can moderate or administer the server: lists never give one.":
+    "Mit dieser Rolle kann man den Server moderieren oder verwalten: Listen vergeben keine solche.",
+  "Discord has not reported the permissions of this role yet. Try again in a minute.":
+    "Discord hat die Rechte dieser Rolle noch nicht gemeldet. Versuch es in einer Minute noch einmal.",
+  "This is about you or about an account of yours.": "Das betrifft dich oder ein Konto von dir.",
   "The exemption would have ended already.": "Die Ausnahme wäre schon vorbei.",
   "They are staff.": "Die Person gehört zum Team.",
   "It was ended by hand in Discord.": "Es wurde in Discord von Hand beendet.",

@@ -6,6 +6,7 @@ import type { BlacklistRecord } from "../../generated/sqlite/client.ts";
 import type { GuildPreview } from "../../kernel/guild-preview.ts";
 import type { StanceRule } from "./lists.schema.ts";
 import type { ListSource, OwnList } from "./own-list.ts";
+import { barOf, isBarred } from "./stance-roles.ts";
 import type { Rules } from "./rules.ts";
 import { verdictsOf, type Listing, type Verdict } from "./verdict.ts";
 import { standingKeyOf } from "./ledger.ts";
@@ -17,7 +18,7 @@ export interface PreviewDeps extends Deps<"database" | "clock" | "access"> {
   ownList: Pick<OwnList, "listedBy">;
   rules: Rules;
   most: number;
-  guildState: Pick<GuildState, "guilds"> & { presences: Pick<Presences, "membersOf" | "joinedAt"> };
+  guildState: Pick<GuildState, "guilds" | "role"> & { presences: Pick<Presences, "membersOf" | "joinedAt"> };
   /** Answers who is in which guild, which is in the memory of one process. */
   leader: Leader;
 }
@@ -69,7 +70,8 @@ export function createPreviews({ database, clock, access, sources, ownList, rule
   ): Verdict[] {
     const { isOwner, held } = access.of(userId);
     const isProtected = isOwner || held.length > 0 || guildState.guilds().some(({ id, ownerId }) => id === guildId && ownerId === userId);
-    return verdictsOf(listings, own, { guildId, isExempt, isProtected });
+    const isBarredRole = (roleId: string): boolean => isBarred(barOf({ access, guildState }, guildId, roleId));
+    return verdictsOf(listings, own, { guildId, isExempt, isProtected, isBarredRole });
   }
 
   const counted = (
@@ -123,6 +125,21 @@ export function createPreviews({ database, clock, access, sources, ownList, rule
   return {
     /** What a guild would do if these were its rules: who is acted on and was not before, and what is taken back. */
     ofRules: (guildId: string, own: readonly StanceRule[]): Promise<GuildPreview> => ofRules({ guildId, own }),
+
+    /** Whether a guild would do anything else about these people if it had other rules. */
+    async differs(
+      guildId: string,
+      before: readonly StanceRule[],
+      after: readonly StanceRule[],
+      userIds: readonly string[],
+    ): Promise<boolean> {
+      const [listings, exempt] = [await listingsOf(userIds), await exemptIn(guildId, userIds)];
+      const told = (own: readonly StanceRule[]) =>
+        userIds.map((userId) =>
+          verdictsFor(guildId, userId, listings.get(userId) ?? [], own, exempt.has(userId)).map(({ key, seconds }) => [key, seconds]),
+        );
+      return JSON.stringify(told(before)) !== JSON.stringify(told(after));
+    },
 
     /** What each guild would do if there were these records about people; guilds without any of them among their members are left out. */
     async ofRecords(records: readonly BlacklistRecord[]): Promise<GuildPreview[]> {

@@ -1,11 +1,13 @@
 import type { Deps } from "../deps.ts";
 import type { Tx } from "../../database/database.ts";
+import type { GuildState } from "../../discord/guild-state.ts";
 import type { ListAction } from "../../generated/sqlite/client.ts";
 import type { Presences } from "../../discord/guild/presence.ts";
 import type { Breaker } from "./breaker.ts";
 import { endingOf, lockPerson, standingKeyOf, type ActionState, type Ledger } from "./ledger.ts";
 import type { ListSource } from "./own-list.ts";
 import type { Rules } from "./rules.ts";
+import { barOf, isBarred } from "./stance-roles.ts";
 import { verdictsOf, type Verdict } from "./verdict.ts";
 
 export interface ReconcileDeps extends Deps<"audit" | "access" | "events"> {
@@ -13,7 +15,7 @@ export interface ReconcileDeps extends Deps<"audit" | "access" | "events"> {
   rules: Rules;
   breaker: Breaker;
   ledger: Ledger;
-  guildState: { presences: Pick<Presences, "joinedAt">; guilds: Deps<"guildState">["guildState"]["guilds"] };
+  guildState: Pick<GuildState, "guilds" | "role"> & { presences: Pick<Presences, "joinedAt"> };
 }
 
 /** What is known of somebody in one guild. */
@@ -104,7 +106,9 @@ export function createReconcile({ sources, rules, breaker, ledger, events, guild
       const guilds = guildState.guilds().filter(({ present }) => present);
       for (const { id: guildId, ownerId } of guilds) {
         const isProtected = isOwner || held.length > 0 || ownerId === userId;
-        const verdicts = verdictsOf(listings, rules.of(guildId), { guildId, isExempt: exempt.has(guildId), isProtected });
+        const isBarredRole = (roleId: string): boolean => isBarred(barOf({ access, guildState }, guildId, roleId));
+        const circumstances = { guildId, isExempt: exempt.has(guildId), isProtected, isBarredRole };
+        const verdicts = verdictsOf(listings, rules.of(guildId), circumstances);
         const joinedAt = guildState.presences.joinedAt(guildId, userId);
         const standing = rows.filter((row) => row.guildId === guildId);
         await bring(tx, { guildId, userId, joinedAt, verdicts }, standing);

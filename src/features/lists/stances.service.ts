@@ -6,22 +6,42 @@ import { requirePermission, requireWrite, type Call } from "../../kernel/call.ts
 import { fieldError } from "../../kernel/errors.ts";
 import { requireRevision } from "../../kernel/revision.ts";
 import type { ListChecks } from "./checks.ts";
+import { ownMatter, type Conflicts } from "./conflicts.ts";
 import { listsPolicy, noRules, presentStance, readStance, requireServed, stanceKey, type KnownStance } from "./lists.policy.ts";
 import { PutStanceInput, PutStanceQuery, type StanceRule, type StanceView } from "./lists.schema.ts";
 import type { Previews } from "./preview.ts";
+import { barOf } from "./stance-roles.ts";
 import type { Rules } from "./rules.ts";
 
-export interface StancesDeps extends Deps<"database" | "audit" | "servedGuilds"> {
+export interface StancesDeps extends Deps<"access" | "database" | "audit" | "servedGuilds"> {
   rules: Rules;
   previews: Previews;
   checks: Pick<ListChecks, "askGuild">;
+  conflicts: Pick<Conflicts, "accountsOf">;
   guildState: Pick<GuildState, "role">;
   /** What a list is called; undefined where there is none of this id. */
   nameOf: (listId: string) => string | undefined;
 }
 
+const barred = {
+  staff: "This role maps to a staff role: lists never give one.",
+  privileged: "This role can moderate or administer the server: lists never give one.",
+  unknown: "Discord has not reported the permissions of this role yet. Try again in a minute.",
+} as const;
+
 /** What each guild does about listed people. */
-export function createStancesService({ database, audit, servedGuilds, rules, previews, checks, guildState, nameOf }: StancesDeps) {
+export function createStancesService({
+  access,
+  database,
+  audit,
+  servedGuilds,
+  rules,
+  previews,
+  checks,
+  conflicts,
+  guildState,
+  nameOf,
+}: StancesDeps) {
   /** @throws ProblemError validation_failed */
   function requireKnown(guildId: string, wanted: readonly StanceRule[]): void {
     for (const [index, { list, role_id: roleId }] of wanted.entries()) {
@@ -31,6 +51,8 @@ export function createStancesService({ database, audit, servedGuilds, rules, pre
       // The role of everyone has the id of its guild.
       if (roleId === guildId || guildState.role(guildId, roleId) === undefined)
         throw fieldError(`${at}/role_id`, "unknown_reference", "The server has no such role that can be added.");
+      const bar = barOf({ access, guildState }, guildId, roleId);
+      if (bar !== null) throw fieldError(`${at}/role_id`, "privileged_role", barred[bar]);
     }
   }
 
@@ -79,7 +101,8 @@ export function createStancesService({ database, audit, servedGuilds, rules, pre
 
     /**
      * Set all rules of a guild. What follows for its members follows at once; the same again changes nothing.
-     * @throws ZodError, ProblemError record_not_found for a guild that is not served, precondition_failed, validation_failed
+     * @throws ZodError, ProblemError record_not_found for a guild that is not served, precondition_failed, validation_failed,
+     * conflict_of_interest for rules that change what is done about the caller
      */
     async put(call: Call, guildId: string, query: PutStanceQuery, input: PutStanceInput, ifMatch?: number): Promise<StanceView> {
       requireWrite(call, listsPolicy.manage);
@@ -87,6 +110,8 @@ export function createStancesService({ database, audit, servedGuilds, rules, pre
       const { rules: wanted } = PutStanceInput.parse(input);
       requireServed(servedGuilds, guildId);
       requireKnown(guildId, wanted);
+      const accounts = await conflicts.accountsOf(database.read, call);
+      if (await previews.differs(guildId, rules.of(guildId), wanted, accounts)) throw ownMatter();
       const preview = await previews.ofRules(guildId, wanted);
       if (dryRun === "true") return { ...present(guildId, { ...rules.known(guildId), rules: wanted }), preview };
       const stored = await database.write(call, async (tx) => {

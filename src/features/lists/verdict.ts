@@ -32,6 +32,8 @@ export interface Circumstances {
   isExempt: boolean;
   /** Staff and owners: of them it is told, and nothing else is done. */
   isProtected: boolean;
+  /** Whether a list may not give a role of the guild. */
+  isBarredRole: (roleId: string) => boolean;
 }
 
 const unsaid: StanceRule = {
@@ -69,14 +71,15 @@ function graveness({ action }: Verdict): number {
   return action === null ? -1 : listActions.indexOf(action);
 }
 
-function verdictOf(listing: Listing, rule: StanceRule, { isProtected }: Circumstances): Verdict[] {
+function verdictOf(listing: Listing, rule: StanceRule, { isProtected, isBarredRole }: Circumstances): Verdict[] {
   if (rule.stance === "ignore" || severityOrder(listing.severity) < severityOrder(rule.min_severity)) return [];
   const action = rule.action ?? listing.action;
   const about = `${listing.listId}:${listing.recordId}`;
-  // A record that recommends nothing the bot could do is told of.
-  if (rule.stance === "notify" || isProtected || action === null)
-    return [{ key: `notify:${about}`, stance: "notify", action: null, roleId: null, seconds: null, listing }];
   const roleId = action === "role" ? rule.role_id : null;
+  const isBarred = roleId !== null && isBarredRole(roleId);
+  // A record that recommends nothing the bot could do is told of.
+  if (rule.stance === "notify" || isProtected || isBarred || action === null)
+    return [{ key: `notify:${about}`, stance: "notify", action: null, roleId: null, seconds: null, listing }];
   const seconds = action === "timeout" ? rule.timeout_seconds : null;
   const what = [action, ...(roleId === null ? [] : [roleId])].join(":");
   const key = rule.stance === "propose" ? `propose:${about}:${what}` : `apply:${what}`;

@@ -1,6 +1,6 @@
 import type { Call } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";
-import { catalog, knownPermissions } from "../../kernel/permissions.ts";
+import { catalog, knownPermissions, levelOrder, type Level } from "../../kernel/permissions.ts";
 import { clientOnly, places, saysDefault, type RoleRules } from "./resolve.ts";
 
 /** Something that a change lets somebody do. */
@@ -27,6 +27,16 @@ export function requireRankAbove(call: Call, rank: number): void {
   throw new ProblemError("hierarchy_violation", {
     detail: `Rank ${rank.toString()} is not below your own rank ${call.actor.rank.toString()}.`,
   });
+}
+
+/**
+ * Nobody gives a level above their own. Ranks are compared apart.
+ * @param ownLevel of the acting user
+ * @throws ProblemError hierarchy_violation
+ */
+export function requireLevel(call: Call, ownLevel: Level, level: Level): void {
+  if (call.actor === null || call.actor.isOwner || levelOrder[level] <= levelOrder[ownLevel]) return;
+  throw new ProblemError("hierarchy_violation", { detail: `The level ${level} is above your own level ${ownLevel}.` });
 }
 
 /**

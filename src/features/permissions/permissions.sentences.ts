@@ -3,6 +3,8 @@ import type { Sentences } from "../../kernel/sentences.ts";
 /** What is said about who may do what, in German. */
 export const permissionsSentences: Sentences = {
   "Rank {rank} is not below your own rank {own}.": "Rang {rank} liegt nicht unter deinem Rang {own}.",
+  "Only owners give or map a Discord role that can moderate or administer a server.":
+    "Eine Discord-Rolle, mit der man einen Server moderieren oder verwalten kann, vergeben und verknüpfen nur Eigentümer.",
   "The acting user does not hold {keys} everywhere or for that long.": "Du hast {keys} nicht überall oder nicht so lange.",
   '"{key}" is not a permission of the catalog.': "„{key}“ ist kein Recht, das es hier gibt.",
   "Owners cannot be denied anything.": "Eigentümern lässt sich nichts verwehren.",

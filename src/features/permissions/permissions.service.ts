@@ -6,8 +6,9 @@ import type { AuditService } from "../audit/audit.service.ts";
 import type { ConfirmationsService } from "../confirmations/confirmations.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import { catalog, knownPermissions } from "../../kernel/permissions.ts";
-import { dangerousOf, loosened, requireHeld, requireRankAbove, type RequireGrants, type RequireKeys } from "./grant.ts";
+import { dangerousOf, loosened, requireHeld, requireLevel, requireRankAbove, type RequireGrants, type RequireKeys } from "./grant.ts";
 import { suspensionAt, suspensionBy, suspensionsAt, waitingGrants } from "./overrides.ts";
+import { createGiving } from "./giving.ts";
 import { createExpiry } from "./expiry.ts";
 import { createExplanations } from "./explain/explain.service.ts";
 import { createOwners } from "./owners.service.ts";
@@ -22,7 +23,7 @@ import { createUserRows } from "./user-rows.ts";
 
 export type PermissionsService = ReturnType<typeof createPermissionsService>;
 
-export interface PermissionsDeps extends Deps<"database" | "servedGuilds" | "access" | "cursors"> {
+export interface PermissionsDeps extends Deps<"database" | "servedGuilds" | "access" | "cursors" | "guildState"> {
   audit: AuditService;
   events: EventsService;
   confirmations: ConfirmationsService;
@@ -66,6 +67,7 @@ export function createPermissionsService({ clock = systemClock, ...deps }: Permi
       );
     },
     requireRankAbove,
+    requireLevel,
     requireRevision,
     /** The stored entries of one person, for the feature that suspends people. */
     userRows: createUserRows(deps.access),
@@ -77,6 +79,7 @@ export function createPermissionsService({ clock = systemClock, ...deps }: Permi
     ...createUserPermissions(ground),
     ...createExplanations(ground),
     ...createPermissionsInTx(ground),
+    ...createGiving(ground),
     owners,
     /** Make somebody an owner, as part of another feature's transaction; an owner stays one. */
     addOwner: owners.addInTx,

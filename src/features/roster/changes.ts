@@ -16,7 +16,7 @@ import { CreateEntryInput, UpdateEntryInput, type EntryView } from "./roster.sch
 import { isLive } from "./states.ts";
 
 export interface RosterEntriesDeps extends CauseSight, Deps<"database" | "audit" | "access" | "cursors" | "clock"> {
-  permissions: Pick<PermissionsService, "requireRankAbove" | "requireRevision">;
+  permissions: Pick<PermissionsService, "requireRankAbove" | "requireRevision" | "requireMayGiveStaffRole">;
   roster: RosterService;
   callsigns: Pick<CallsignsService, "holdAllInTx">;
 }
@@ -38,6 +38,11 @@ export function createEntryChanges(deps: RosterEntriesDeps, shown: Shown) {
   /** Nobody below an owner changes what stands at or above them, nor gives what does. @throws ProblemError hierarchy_violation */
   function requireBelow(call: Call, userId: string, roles: readonly (string | null | undefined)[]): void {
     permissions.requireRankAbove(call, Math.max(access.of(userId).rank, ...roles.map((key) => rankOf(key ?? null))));
+  }
+
+  /** The staff role on the roster is what the bot gives in Discord. @throws ProblemError hierarchy_violation, cannot_grant_unheld */
+  function requireMayGive(call: Call, userId: string, wanted: string | null, present: string | null): void {
+    if (wanted !== null && wanted !== present) permissions.requireMayGiveStaffRole(call, wanted, { userId });
   }
 
   /** @throws ProblemError validation_failed */
@@ -107,6 +112,7 @@ export function createEntryChanges(deps: RosterEntriesDeps, shown: Shown) {
         await roster.records.lock(tx, userId);
         const former = await roster.find(tx.db, userId);
         requireBelow(call, userId, [former?.staffRole]);
+        requireMayGive(call, userId, staffRole, null);
         if (joinedAt !== undefined && former?.endedAt && joinedAt < former.endedAt)
           throw fieldError("/joined_at", "too_early", "They come back after they left.");
         const isCorrection = can(call, rosterPolicy.correct);
@@ -143,6 +149,8 @@ export function createEntryChanges(deps: RosterEntriesDeps, shown: Shown) {
         requireAhead(input, tx.now);
         const ground = { at: effectiveAt ?? tx.now, isCorrection: input.correction, mayCorrect: can(call, rosterPolicy.correct), rankOf };
         const steps = stepsTo(stood, input, ground);
+        const after = steps.at(-1)?.after;
+        if (after !== undefined && isLive(after)) requireMayGive(call, userId, after.staff_role, isLive(entry) ? entry.staffRole : null);
         return await viewOf(tx, await written(tx, entry, input, { stood, steps }), person);
       });
       return await shown(call, view);

@@ -1,7 +1,7 @@
 import type { MiddlewareHandler, Next } from "hono";
 import { callerOf } from "../../kernel/denied.ts";
 import { ProblemError } from "../../kernel/errors.ts";
-import { createDenials, createPermissionCheck } from "../../operations/access.ts";
+import { aboutPath, createDenials, createPermissionCheck } from "../../operations/access.ts";
 import type { HttpDeps } from "../deps.ts";
 import type { Caller } from "../../operations/caller.ts";
 import { header, type HttpContext, type HttpEnv, type RequestInfo } from "../context.ts";
@@ -26,10 +26,11 @@ export function admit(spec: RouteSpec, deps: HttpDeps): MiddlewareHandler<HttpEn
   const denialOf = createDenials(spec, deps.known.permissions);
   const mediaTypes = mediaTypesOf(spec.success);
 
-  function enter(c: HttpContext, caller: Caller): void {
+  function enter(c: HttpContext, from: Caller): void {
     const request = c.get("request");
-    const { call, client } = caller;
     const params = c.req.param();
+    const caller = { ...from, call: aboutPath(from.call, params) };
+    const { call, client } = caller;
     c.set("caller", caller);
     // A request without credentials, where none are needed, was counted by address.
     if (client.id !== "") {

@@ -167,6 +167,8 @@ export function createAccess(options: AccessOptions) {
     /** The access this person would have with other roles or entries. */
     suppose: ({ id, members, status }: Access, supposition: Supposition): Access => build(id, members, status !== null, { supposition }),
     people,
+    /** The guilds that the bot is in. */
+    guildIds: (): string[] => guildState.guilds().flatMap(({ id, present }) => (present ? [id] : [])),
     /** Whether each of these people holds a permission everywhere now; true for nobody. */
     allHold: (userIds: readonly string[], permission: string): boolean =>
       userIds.every((id) => {

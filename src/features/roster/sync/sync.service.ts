@@ -19,7 +19,7 @@ import { createToDiscord } from "./to-discord.ts";
 export type RosterSync = ReturnType<typeof createRosterSync>;
 
 export interface RosterSyncDeps extends Deps<"database" | "audit" | "events" | "guildState" | "access" | "clock"> {
-  permissions: Pick<PermissionsService, "requireRankAbove">;
+  permissions: Pick<PermissionsService, "requireRankAbove" | "requireMayGiveRole">;
   roster: RosterService;
   discord: Pick<Discord, "actions">;
   isFollowing: boolean;

@@ -15,7 +15,7 @@ import { rankOfPerson, syncPolicy } from "./sync.policy.ts";
 import type { SyncChange, SyncMemberView } from "./sync.schema.ts";
 
 export interface ToDiscordDeps extends Deps<"database" | "audit" | "events" | "guildState" | "access"> {
-  permissions: Pick<PermissionsService, "requireRankAbove">;
+  permissions: Pick<PermissionsService, "requireRankAbove" | "requireMayGiveRole">;
   roster: Pick<RosterService, "records" | "find" | "lines">;
   discord: Pick<Discord, "actions">;
 }
@@ -105,7 +105,7 @@ export function createToDiscord(deps: ToDiscordDeps, people: People) {
   return {
     /**
      * One action after the other, and then what was done is written down; nothing is written where nothing was done.
-     * @throws ProblemError hierarchy_violation, roster_stale
+     * @throws ProblemError hierarchy_violation, cannot_grant_unheld, roster_stale
      */
     async toDiscord(call: Call, known: Known, entry: RosterEntry | null, present: Present): Promise<SyncMemberView> {
       if (entry === null) return present([], ["The person is not on the roster: nothing is given or taken."]);
@@ -114,6 +114,7 @@ export function createToDiscord(deps: ToDiscordDeps, people: People) {
       const callsign = await callsignOf(entry);
       const { changes, warnings } = discordChangesOf({ entry, person, guilds: guildState.guilds(), role, callsign, apply: input.apply });
       if (changes.some(({ wish }) => wish !== null)) permissions.requireRankAbove(call, rankOfPerson(access, person.id, entry, []));
+      for (const { wish } of changes) if (wish?.kind === "role_add") permissions.requireMayGiveRole(call, wish, { userId: person.id });
       if (input.dry_run) {
         return present(
           changes.map(({ change }) => change),

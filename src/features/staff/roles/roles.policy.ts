@@ -1,7 +1,5 @@
 import type { GuildState } from "../../../discord/guild-state.ts";
-import type { Call } from "../../../kernel/call.ts";
 import { ProblemError, validationProblem } from "../../../kernel/errors.ts";
-import { levelOrder, type Level } from "../../../kernel/permissions.ts";
 import { onWire } from "../../../kernel/wire.ts";
 import { roleRef } from "../../../kernel/ids.ts";
 import type { PermissionsService } from "../../permissions/permissions.service.ts";
@@ -37,16 +35,6 @@ export function presentStaffRole(
 
 function isPresent(guildState: GuildState, guildId: string): boolean {
   return guildState.guilds().some((guild) => guild.id === guildId && guild.present);
-}
-
-/**
- * Nobody gives a level above their own. Ranks are compared apart.
- * @param ownLevel of the acting user
- * @throws ProblemError hierarchy_violation
- */
-export function requireLevel(call: Call, ownLevel: Level, level: Level): void {
-  if (call.actor === null || call.actor.isOwner || levelOrder[level] <= levelOrder[ownLevel]) return;
-  throw new ProblemError("hierarchy_violation", { detail: `The level ${level} is above your own level ${ownLevel}.` });
 }
 
 /**

@@ -16,7 +16,6 @@ import {
   presentStaffRole,
   refsOf,
   requireDiscordRoles,
-  requireLevel,
   requireUnclaimed,
   summaryOf,
   type RulesOfRoles,
@@ -37,7 +36,10 @@ export type StaffRolesService = ReturnType<typeof createStaffRolesService>;
 export interface StaffRolesDeps extends Deps<"database" | "events" | "guildState" | "access" | "cursors"> {
   audit: AuditService;
   confirmations: Pick<ConfirmationsService, "hold" | "register">;
-  permissions: Pick<PermissionsService, "requireHeld" | "requireWaiting" | "requireRankAbove" | "requireRevision" | "dangerousOf"> &
+  permissions: Pick<
+    PermissionsService,
+    "requireHeld" | "requireLevel" | "requireMayMap" | "requireWaiting" | "requireRankAbove" | "requireRevision" | "dangerousOf"
+  > &
     RulesOfRoles;
   watch: RoleWatch;
 }
@@ -58,7 +60,7 @@ export function createStaffRolesService(deps: StaffRolesDeps) {
   /** @throws ProblemError hierarchy_violation */
   function requireAbove(call: Call, { rank, level }: Pick<StaffRoleRecord, "rank" | "level">): void {
     permissions.requireRankAbove(call, rank);
-    requireLevel(call, call.actor === null ? "owner" : access.of(call.actor.id).level, level);
+    permissions.requireLevel(call, call.actor === null ? "owner" : access.of(call.actor.id).level, level);
   }
 
   /**
@@ -69,6 +71,7 @@ export function createStaffRolesService(deps: StaffRolesDeps) {
     const gains = gainsOf(before, after, permissions);
     permissions.requireHeld(tx.call, gains);
     permissions.requireWaiting(tx.call, newRefs(before, after));
+    permissions.requireMayMap(tx.call, newRefs(before, after));
     if (access.losesLastOwner(key, after)) throw new ProblemError("last_owner", { detail: "Nobody would be an owner any more." });
     if (!isAboutAccess(before, after)) return undefined;
     return await confirmations.hold(tx, {

@@ -3,13 +3,14 @@ import { Duration, parseDuration, Snowflake, text, Timestamp } from "../../../ke
 import { levels } from "../../../kernel/permissions.ts";
 import { DeleteMessages, Evidence, onlyBansDelete } from "../requests/fields.ts";
 import { EffectView, WarningView } from "../requests/workflows.schema.ts";
+import type { Lasting } from "./in-force.ts";
 import { statuses } from "../state/table.ts";
 
 /** What a moderator does to one person in one step. */
 export const directActions = ["warning", "note", "timeout", "kick", "ban", "untimeout", "unban"] as const;
 export type DirectAction = (typeof directActions)[number];
 
-/** What a server can let a level do alone; whoever may do it may take it back, too. */
+/** What a server can let a level do alone; whoever could have done it alone may take it back, too. */
 export const directRules = ["warning", "note", "timeout", "kick", "ban"] as const;
 export type DirectRuleName = (typeof directRules)[number];
 
@@ -21,6 +22,8 @@ interface ActionSpec {
   hasPoints?: true;
   /** Whether the person is written to about it. */
   isAnnounced?: true;
+  /** What it ends. */
+  lifts?: Lasting;
 }
 
 /** Everything that differs between the actions. */
@@ -30,8 +33,8 @@ export const actionSpecs: Readonly<Record<DirectAction, ActionSpec>> = {
   timeout: { rule: "timeout", length: "needed", isAnnounced: true },
   kick: { rule: "kick", length: "none", isAnnounced: true },
   ban: { rule: "ban", length: "optional", isAnnounced: true },
-  untimeout: { rule: "timeout", length: "none" },
-  unban: { rule: "ban", length: "none" },
+  untimeout: { rule: "timeout", length: "none", lifts: "timeout" },
+  unban: { rule: "ban", length: "none", lifts: "ban" },
 };
 
 const maxTimeout = 28 * 86_400;
@@ -91,7 +94,7 @@ export const ModerateInput = z
 export type ModerateInput = z.input<typeof ModerateInput>;
 
 /** Why something waits for others, though the caller may file it. */
-export const waitReasons = ["not_set_up", "level", "length", "approvals", "rank", "conflict", "denied", "key"] as const;
+export const waitReasons = ["not_set_up", "level", "length", "approvals", "rank", "conflict", "denied", "key", "others"] as const;
 export type WaitReason = (typeof waitReasons)[number];
 
 /** What its author takes back alone for a while. */

@@ -2,9 +2,9 @@ import type { Deps } from "../../deps.ts";
 import type { Judge } from "../../../discord-actions/judge.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { Level, PermissionKey } from "../../../kernel/permissions.ts";
-import { requireWrite, type Call } from "../../../kernel/call.ts";
+import { requireWrite, type Actor, type Call } from "../../../kernel/call.ts";
 import { fieldError, type FieldError, ProblemError, recordNotFound, validationProblem } from "../../../kernel/errors.ts";
-import { isoOrNull } from "../../../kernel/fields.ts";
+import { isoOrNull, parseDuration } from "../../../kernel/fields.ts";
 import type { LinkReach } from "../../links/reach.ts";
 import type { Ranks } from "../requests/context.ts";
 import type { FileInTx } from "../requests/create.ts";
@@ -27,6 +27,7 @@ import {
 } from "./direct.schema.ts";
 import { directPolicy } from "./direct.policy.ts";
 import { memberActionOf, requirePossible } from "./possible.ts";
+import { inForceAgainst } from "./in-force.ts";
 import { createLooking, type LookingDeps } from "./looking.ts";
 import { createDirectSettings, directSetting, reasonsSetting, type DirectSettingsDeps } from "./settings.service.ts";
 import { refusedAsBuiltOn, undoEnd, undoReason, undoRefusal } from "./undo.ts";
@@ -80,23 +81,32 @@ export function createDirect(parts: DirectDeps) {
     { approvals, userIds }: { approvals: number; userIds: readonly string[] },
   ): Promise<(Wait | null)[]> {
     const { call } = tx;
+    const { rule, length, lifts } = actionSpecs[action];
+    const policy = await policyOf(tx.db, type);
     const actorId = call.actor?.id ?? "";
     const actor = access.of(actorId);
     const accounts = new Set([actorId, ...(await reach.linkedAccountsOf(tx.db, actorId))]);
     const rules = (await directSetting.read(tx.db, guildId)).value;
-    return userIds.map((userId) => {
+    const isDenied = actor.explicitDenials.some((key) => key === directPolicy.decide || key === "*") || isDeniedIn(actor, guildId);
+    const waits: (Wait | null)[] = [];
+    for (const userId of userIds) {
+      const lifted = lifts === undefined ? null : await inForceAgainst(tx.db, { guildId, userId, kind: lifts }, tx.now);
+      const needed = (lifted?.payloads ?? []).map((payload) => approvalsFor(type, policy, payload));
       const subject = access.of(userId);
-      return waitOf({
+      const wait = waitOf({
         call,
-        rule: rules[actionSpecs[action].rule],
+        rule: rules[rule],
         level: actor.level,
-        length: actionSpecs[action].length === "none" ? "PT0S" : duration,
-        approvals,
-        isDenied: actor.explicitDenials.some((key) => key === directPolicy.decide || key === "*"),
+        seconds: lifted?.seconds ?? (length === "none" ? 0 : secondsOf(duration)),
+        liftedBy: lifted?.by ?? null,
+        approvals: Math.max(approvals, ...needed),
+        isDenied,
         isOutranked: !actor.isOwner && subject.isStaff && subject.rank >= actor.rank,
         isConflicted: accounts.has(userId),
       });
-    });
+      waits.push(wait);
+    }
+    return waits;
   }
 
   /** Up to three people who may decide about somebody in a server, or reverse a decision, those of the lowest rank first. */
@@ -302,6 +312,17 @@ function requireAlone(waits: readonly (Wait | null)[], userIds: readonly string[
 function placeOf({ payload }: Request): { guildId: string; userId: string } {
   const { user_id: userId = "", discord } = payload as unknown as { user_id?: string; discord?: { guild_ids?: readonly string[] } };
   return { guildId: discord?.guild_ids?.[0] ?? "", userId };
+}
+
+/** Without a length, and with one that is permanent, it has no end. */
+function secondsOf(duration: string | null | undefined): number {
+  return parseDuration(duration ?? "") ?? Infinity;
+}
+
+/** Whether an entry that counts in this server alone takes the right to decide away. */
+function isDeniedIn({ decide }: Pick<Actor, "decide">, guildId: string): boolean {
+  const { allowed, reasons } = decide(directPolicy.decide, guildId);
+  return !allowed && reasons[0]?.code === "user_deny";
 }
 
 /** The punishment request that an action is about one person. */

@@ -179,6 +179,8 @@ export const directTexts = texts({
 
 /** What moderation in one step says by itself, in German. */
 export const directSentences: Sentences = {
+  "A list keeps this in force: nobody lifts it alone.": "Eine Liste hält das in Kraft: Das hebt niemand allein auf.",
+  "Several people decided this together: nobody lifts it alone.": "Das haben mehrere zusammen entschieden: Das hebt niemand allein auf.",
   "Nobody does this alone in this server.": "Auf diesem Server macht das niemand allein.",
   "The API key does not decide about punishments.": "Der API-Schlüssel entscheidet nicht über Maßnahmen.",
   "You may not decide about punishments.": "Du darfst nicht über Maßnahmen entscheiden.",

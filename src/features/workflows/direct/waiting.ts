@@ -1,9 +1,9 @@
 import type { Call } from "../../../kernel/call.ts";
 import { parseDuration } from "../../../kernel/fields.ts";
 import { levelOrder, type Level } from "../../../kernel/permissions.ts";
-import type { Length } from "../effects/inputs.ts";
 import { directPolicy } from "./direct.policy.ts";
 import type { DirectRule, WaitReason } from "./direct.schema.ts";
+import type { InForce } from "./in-force.ts";
 
 /** Everything that decides whether one person may decide alone. */
 export interface Facts {
@@ -12,8 +12,11 @@ export interface Facts {
   rule: DirectRule | null;
   /** The level of whoever acts. */
   level: Level;
-  length: Length;
-  /** How many approvals the request needs. */
+  /** How long it lasts, in seconds; Infinity: it has no end. Of what lifts something, how long that lasts. */
+  seconds: number;
+  /** Who decided what it lifts, where several did or a list. */
+  liftedBy: InForce["by"];
+  /** How many approvals the request needs, or what it lifts. */
   approvals: number;
   /** Whether an entry of their own or of their role takes the right to decide away. */
   isDenied: boolean;
@@ -28,9 +31,14 @@ export interface Wait {
   detail: string;
 }
 
+const decidedBy = {
+  list: "A list keeps this in force: nobody lifts it alone.",
+  several: "Several people decided this together: nobody lifts it alone.",
+} as const;
+
 /** Why an action waits for somebody else; null: it is done at once. The first reason that applies is told. */
 export function waitOf(facts: Facts): Wait | null {
-  const { call, rule, level, length, approvals } = facts;
+  const { call, rule, level, seconds, approvals } = facts;
   if (rule === null) return { code: "not_set_up", detail: "Nobody does this alone in this server." };
   if (call.client?.allows(directPolicy.decide) === false) return { code: "key", detail: "The API key does not decide about punishments." };
   if (facts.isDenied) return { code: "denied", detail: "You may not decide about punishments." };
@@ -38,15 +46,9 @@ export function waitOf(facts: Facts): Wait | null {
     return { code: "level", detail: `In this server it takes the level ${rule.level} to do this alone.` };
   if (facts.isConflicted) return { code: "conflict", detail: "Nobody decides about themselves or an account linked to theirs." };
   if (facts.isOutranked) return { code: "rank", detail: "The person is staff of your own rank or above." };
-  if (isLonger(length, rule.max))
+  if (facts.liftedBy !== null) return { code: "others", detail: decidedBy[facts.liftedBy] };
+  if (rule.max !== undefined && seconds > (parseDuration(rule.max) ?? Infinity))
     return { code: "length", detail: `In this server nobody does this alone for longer than ${rule.max ?? ""}.` };
   if (approvals > 1) return { code: "approvals", detail: `This needs ${approvals.toString()} approvals of others.` };
   return null;
-}
-
-/** @param max nothing is too long without it */
-function isLonger(length: Length, max: string | undefined): boolean {
-  if (max === undefined) return false;
-  const seconds = typeof length === "string" ? parseDuration(length) : undefined;
-  return (seconds ?? Infinity) > (parseDuration(max) ?? Infinity);
 }

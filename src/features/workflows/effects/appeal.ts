@@ -12,6 +12,7 @@ import type { NoticeTexts } from "./notice-texts.ts";
 import { guildOf } from "../requests/fields.ts";
 import type { LengthChange, Lengths } from "../requests/lengths.ts";
 import { findTarget, type AppealTarget } from "./appeal-target.ts";
+import { reversalBlockers, type Giving } from "./giving.ts";
 import type { EffectInputs } from "./inputs.ts";
 import type { Approval, Blocker, Done, Json, Reversal, SomeEffects } from "./types.ts";
 import type { Undone } from "../../../kernel/undo.ts";
@@ -26,6 +27,7 @@ export interface AppealEffectDeps {
   lengths: Pick<Lengths, "changeInTx" | "undoChangeInTx">;
   notices: Pick<NoticeTexts, "reduced">;
   reach: Pick<LinkReach, "linkedAccountsOf">;
+  permissions: Giving;
 }
 
 type Appeal = EffectInputs["appeal.ruling"];
@@ -52,6 +54,7 @@ export function createAppealEffects({
   lengths,
   notices,
   reach,
+  permissions,
 }: AppealEffectDeps): SomeEffects<"appeal.ruling"> {
   const { overturn, reduce, remit } = createRulings({ blacklist, actions, overturning, lengths });
   const rulings: Readonly<Record<Ruling, (approval: Approval, target: AppealTarget, input: Appeal) => Promise<Ruled>>> = {
@@ -93,7 +96,8 @@ export function createAppealEffects({
         if (ruling === "reduce") requireReduction(approval, target);
         if (ruling === "remit" && target.kind !== "request")
           return [{ code: "not_remittable", detail: "Only a request goes back to those who decided it." }];
-        return [];
+        if (ruling !== "overturn") return [];
+        return await reversalBlockers(permissions, approval.tx, await effectsOf(approval, target));
       },
 
       async apply(approval, input): Promise<Done[]> {
@@ -132,6 +136,15 @@ async function targetOf({ tx }: Approval, input: Appeal, reach: AppealEffectDeps
   return target?.isKnownTo(await viewerOf(tx.db, reach, tx.call)) === true ? target : null;
 }
 
+/** The effects of the approval that overturning takes back. */
+async function effectsOf({ tx: { db } }: Approval, { kind, id }: AppealTarget): Promise<WorkflowEffect[]> {
+  const record = kind === "blacklist" ? await db.blacklistRecord.findUnique({ where: { id }, select: { originReference: true } }) : null;
+  const reference = record?.originReference ?? null;
+  if (kind !== "request" && reference === null) return [];
+  const request = { ...(kind === "request" ? { id } : { reference: reference ?? "" }), status: "approved" };
+  return await db.workflowEffect.findMany({ where: { request } });
+}
+
 /** What the decision says, else what was asked for; an appeal for clarity is answered in words. */
 function rulingOf({ input }: Approval, { desired_outcome: desired }: Appeal): Ruling | undefined {
   return input.ruling ?? (desired === "clarify" ? undefined : desired);
@@ -149,7 +162,7 @@ function requireReduction({ input: { body } }: Approval, { kind }: AppealTarget)
 }
 
 /** What each ruling does, to each thing there is to appeal against. */
-function createRulings({ blacklist, actions, overturning, lengths }: Omit<AppealEffectDeps, "notices" | "reach">) {
+function createRulings({ blacklist, actions, overturning, lengths }: Omit<AppealEffectDeps, "notices" | "reach" | "permissions">) {
   function noteFor({ input, permission, actorId, request }: Approval): OverturnNote {
     return { reason: input.reasonPublic ?? `Appeal ${request.reference} was granted.`, permission, actorId, cause: request.reference };
   }

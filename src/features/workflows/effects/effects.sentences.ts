@@ -169,7 +169,6 @@ export const effectSentences: Sentences = {
   "Their staff role on the roster is {role}.": "Auf der Teamliste hat die Person die Rolle {role}.",
   "They leave the roster.": "Die Person verlässt die Teamliste.",
   "They are terminated on the roster.": "Die Person ist auf der Teamliste entlassen.",
-  "The staff role {role} is of the decider's own rank or above.": "Die Rolle {role} hat deinen eigenen Rang oder einen höheren.",
 
   // Agreements, clearances and poaching
   "The agreement is made between the servers, from its start to its end.":

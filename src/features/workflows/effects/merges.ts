@@ -8,7 +8,7 @@ import type { RosterService } from "../../roster/roster.service.ts";
 import type { MergeFacts } from "../../servers/merges.ts";
 import type { RegistryService } from "../../servers/servers.service.ts";
 import type { StaffService } from "../../staff/staff.service.ts";
-import { rankBlockers } from "./roster.ts";
+import { givingBlockers, type Giving } from "./giving.ts";
 import type { MergeInput } from "./inputs.ts";
 import type { Approval, Blocker, Done, Due, Json, Reversal, SomeEffects } from "./types.ts";
 import type { Undone } from "../../../kernel/undo.ts";
@@ -20,6 +20,7 @@ export interface MergeEffectDeps {
   roster: RosterService;
   callsigns: CallsignsService;
   staff: Pick<StaffService, "staffRoleOf">;
+  permissions: Giving;
 }
 
 const Plan = z.object({ hash: z.string() });
@@ -38,9 +39,10 @@ export function createMergeEffects(parts: MergeEffectDeps): SomeEffects<"merge.p
     "merge.plan": {
       preview: "The plan of the merger is frozen: it is called off if the servers change before its date.",
       async check(approval, input) {
-        const given = input.staff_plan.map(({ to_role: role }) => role).filter((role) => role !== "release");
+        const moved = input.staff_plan.filter(({ to_role: role }) => role !== "release");
+        const given = moved.map(({ user_id: userId, to_role: roleKey }) => ({ userId, roleKey }));
         const blockers = [...(await blockersOf(approval.tx, input)), ...(await otherRoles(parts, approval.tx, input))];
-        return [...blockers, ...rankBlockers(parts.staff, approval, given)];
+        return [...blockers, ...givingBlockers(parts.permissions, approval.tx.call, given)];
       },
       async apply(approval, input) {
         const hash = hashOf(await planOf(approval, input));

@@ -5,6 +5,7 @@ import type { Checks } from "../checks/checks.ts";
 import type { EffectInputs } from "./inputs.ts";
 import type { Approval, Blocker, Done, Effect, Reversal, SomeEffects } from "./types.ts";
 import type { Undone } from "../../../kernel/undo.ts";
+import { givingBlockers, type Giving } from "./giving.ts";
 import { dayOf, noteOf, untilOf, untilText } from "./words.ts";
 import { reasonOf } from "../requests/changes.ts";
 
@@ -14,11 +15,12 @@ type Wanted = Omit<Move, "causeReference" | "permission" | "reason">;
 
 export interface RosterEffectDeps {
   roster: Pick<RosterService, "find" | "whyNotBegin" | "beginTrialInTx" | "moveInTx" | "undoInTx">;
-  staff: Pick<StaffService, "staffRoleOf">;
+  staff: Pick<StaffService, "staffRoleOf" | "mappedRolesHeldBy">;
+  permissions: Giving;
 }
 
 /** What approvals do to entries of the roster. */
-export function createRosterEffects({ roster, staff }: RosterEffectDeps, checks: Checks): SomeEffects<RosterKeys> {
+export function createRosterEffects({ roster, staff, permissions }: RosterEffectDeps, checks: Checks): SomeEffects<RosterKeys> {
   const undo = ({ tx, request, permission, reason }: Reversal, { undo: left }: { undo: unknown }): Promise<Undone> =>
     roster.undoInTx(tx, left, { causeReference: request.reference, permission, reason });
 
@@ -49,7 +51,7 @@ export function createRosterEffects({ roster, staff }: RosterEffectDeps, checks:
         });
         const failed = (await checks.of(tx.db, userId, tx.now, request.reference)).filter(({ result }) => result === "fail");
         return [
-          ...rankBlockers(staff, approval, [roleKey]),
+          ...givingBlockers(permissions, tx.call, [{ userId, roleKey }]),
           ...(refusal === null ? [] : [{ code: "roster_refuses", detail: refusal }]),
           // What the roster itself refuses cannot be waived, and stands above already.
           ...failed.flatMap(({ key, detail }): Blocker[] => (key === "roster" ? [] : [{ code: "check_failed", detail, isWaivable: true }])),
@@ -79,12 +81,14 @@ export function createRosterEffects({ roster, staff }: RosterEffectDeps, checks:
       preview: ({ roleKey }) => `Their staff role becomes ${roleKey ?? "none"}.`,
       async check(approval, { userId, roleKey }) {
         const role = roleKey ?? "";
-        const held = (await roster.find(approval.tx.db, userId))?.staffRole ?? "";
-        const [from, to] = [staff.staffRoleOf(held), staff.staffRoleOf(role)];
-        const isUpward = from !== undefined && to !== undefined && to.rank >= from.rank && to.key !== from.key;
+        const entry = await roster.find(approval.tx.db, userId);
+        const held = [entry?.staffRole ?? "", ...staff.mappedRolesHeldBy(userId).map(({ staffRole }) => staffRole)];
+        const from = Math.max(...held.map((key) => staff.staffRoleOf(key)?.rank ?? -1));
+        const to = staff.staffRoleOf(role);
+        const isDownward = to === undefined || to.rank < from || to.key === entry?.staffRole;
         return [
-          ...rankBlockers(staff, approval, [role]),
-          ...(isUpward ? [{ code: "no_demotion", detail: "The staff role is not below the one they have." }] : []),
+          ...givingBlockers(permissions, approval.tx.call, [{ userId, roleKey: role }]),
+          ...(isDownward ? [] : [{ code: "no_demotion", detail: "The staff role is not below the one they have." }]),
         ];
       },
       apply: (approval, { userId, roleKey }) =>
@@ -107,13 +111,4 @@ async function isCorrection({ tx, request, input }: Approval, userId: string, ro
   if (reasonOf(input) !== null && can(tx.call, "roster.apply_fixes")) return true;
   const entry = await roster.find(tx.db, userId);
   return request.reversedAt !== null && entry?.originReference === request.reference;
-}
-
-/** Nobody but an owner gives a staff role of their own rank or above. @param keys of the staff roles that an approval gives */
-export function rankBlockers(staff: Pick<StaffService, "staffRoleOf">, { tx }: Pick<Approval, "tx">, keys: readonly string[]): Blocker[] {
-  const { actor } = tx.call;
-  if (actor === null || actor.isOwner) return [];
-  return [...new Set(keys)]
-    .filter((key) => (staff.staffRoleOf(key)?.rank ?? 0) >= actor.rank)
-    .map((key) => ({ code: "hierarchy_violation", detail: `The staff role ${key} is of the decider's own rank or above.` }));
 }

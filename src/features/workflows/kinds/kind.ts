@@ -93,6 +93,8 @@ interface KindSpec<Payload extends z.ZodObject> {
   conflicts?(payload: z.output<Payload>): string[];
   /** People besides the subjects whom an approval moves: they are as partial, and their rank counts as much. */
   concerned?(payload: z.output<Payload>): string[];
+  /** The guilds in which an approval acts in Discord: `every` guild, or these. None by default. */
+  guilds?(payload: z.output<Payload>): "every" | readonly string[];
   /** Who may see the request besides its requester, when not everybody who reads requests may. */
   readers?(payload: z.output<Payload>): string[] | undefined;
   /** What a request is called that was filed without a title; whom it is about stands in its subjects. */

@@ -122,6 +122,12 @@ export const punishment = kind({
   clocks: { firstTouch: 12 * hour, decision: 72 * hour, expiry: 30 * day },
   coolDown: 0,
   subjects: ({ user_id }) => [user(user_id)],
+  guilds(payload) {
+    const { action, discord } = payload;
+    if (action === "demotion" || action === "termination") return "every";
+    if (measureOf(payload) === "none") return [];
+    return discord.guild_ids.length === 0 ? "every" : discord.guild_ids;
+  },
   title: ({ action }) => `Punishment: ${String(action).replaceAll("_", " ")}`,
   effects: (payload) => {
     const { user_id: userId, action, points, reason, rules, duration: length, discord, appeal_until: appealUntil } = payload;

@@ -77,6 +77,7 @@ export const recruitment = kind({
   coolDown: 30 * day,
   subjects: ({ user_id }) => [user(user_id)],
   conflicts: ({ referred_by }) => (referred_by === undefined ? [] : [referred_by]),
+  guilds: () => "every",
   title: ({ position }) => `Recruitment as ${position}`,
   hasBlindVotes: true,
   isChecked: true,

@@ -9,6 +9,7 @@ import { parseDuration } from "../../../kernel/fields.ts";
 import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 import { amenderOf, redescribe, requireHaste, type Redescribed } from "../amend/fields.ts";
 import { presentEffect, type Effects } from "../effects/effects.ts";
+import { reversalBlockers, type Giving } from "../effects/giving.ts";
 import type { Blocker } from "../effects/types.ts";
 import { approvalsFor, policyOf, type Policy } from "../policies/policies.ts";
 import {
@@ -39,6 +40,7 @@ export type Acting = ReturnType<typeof createActing>;
 export interface ActDeps extends SideEffectDeps, Deps<"database" | "reach"> {
   effects: Effects;
   access: Ranks;
+  permissions: Giving;
 }
 
 interface MoveOptions {
@@ -82,7 +84,7 @@ class DryRunEnd extends Error {
 }
 
 export function createActing(parts: ActDeps) {
-  const { database, effects, access, reach } = parts;
+  const { database, effects, access, reach, permissions } = parts;
   const applySideEffects = createSideEffects(parts);
 
   async function prepare(tx: Tx, type: WorkflowKind, key: string, input: DecisionInput, options: MoveOptions): Promise<Prepared> {
@@ -132,8 +134,9 @@ export function createActing(parts: ActDeps) {
     if (action === "reopen" || !isDeepStrictEqual(subjects, subjectsOf(request))) await requireUnique(tx, request, subjects, accounts);
   }
 
-  /** What keeps an approval from taking effect now, though the move itself is legal. */
+  /** What keeps an approval, or its reversal, from taking effect now, though the move itself is legal. */
   async function blockersOf(tx: Tx, { request, state, context }: Prepared, input: DecisionInput, result: Moved): Promise<Blocker[]> {
+    if (isTakenBack(state, result)) return await reversalBlockers(permissions, tx, request.effects);
     if (!isTakingEffect(state, result)) return [];
     const blockers = await effects.check(approvalOf(tx, request, input, context.actorId, result));
     return blockers.filter((blocker) => !isWaived(blocker, input, context));
@@ -337,6 +340,11 @@ export async function openRequest(
 /** Whether a move puts an approval in force; one of several votes to take it back leaves it as it stands. */
 function isTakingEffect(state: State, { next, isReplay }: Moved): boolean {
   return next.status === "approved" && state.status !== "approved" && !isReplay;
+}
+
+/** Whether a move takes an approval back. */
+function isTakenBack(state: State, { next, isReplay }: Moved): boolean {
+  return next.status === "reversed" && state.status !== "reversed" && !isReplay;
 }
 
 function answerOf(request: Request, state: State, { next, isFinal }: Moved, notes: { replayed?: true }): DecisionAnswer {

@@ -1,6 +1,6 @@
 import type { ReadClient, TransactionClient } from "../../../database/database.ts";
 import { jsonObject } from "../../../kernel/parsing.ts";
-import { can, type Actor, type Call } from "../../../kernel/call.ts";
+import { canIn, type Actor, type Call } from "../../../kernel/call.ts";
 import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 import { findTarget, type AppealTarget } from "../effects/appeal-target.ts";
 import type { Context } from "../state/transition.ts";
@@ -10,6 +10,14 @@ import { decidePermission, subjectsOf, type Request } from "./workflows.policy.t
 /** How staff stand towards each other, known without I/O. */
 export interface Ranks {
   of(userId: string): Pick<Actor, "isStaff" | "isOwner" | "rank" | "decide">;
+  /** The guilds that the bot is in. */
+  guildIds(): readonly string[];
+}
+
+/** The guilds in which approving a request acts. */
+export function actsIn({ guildIds }: Pick<Ranks, "guildIds">, type: WorkflowKind, payload: Record<string, unknown>): readonly string[] {
+  const guilds = kinds[type].guilds?.(payload) ?? [];
+  return guilds === "every" ? guildIds() : guilds;
 }
 
 type Reader = Pick<ReadClient | TransactionClient, "workflowRequest" | "blacklistRecord" | "case" | "caseAction">;
@@ -55,6 +63,7 @@ function contextWith(access: Ranks, decider: Decider, request: Request, targetsB
   const targets = targetNames(request).flatMap((name) => targetsByName.get(name) ?? []);
   const about = [...users, ...concerned, ...targets.flatMap((target) => target.users)];
   const joined = request.subjects.filter(({ kind }) => kind === "joined").map(({ subjectId }) => subjectId);
+  const guildIds = actsIn(access, type, payload);
   const partial = new Set([
     ...(isDirect || isOwnUndo ? [] : [request.requesterId]),
     ...joined,
@@ -68,7 +77,7 @@ function contextWith(access: Ranks, decider: Decider, request: Request, targetsB
     isConflicted: [actorId, ...accounts].some((id) => partial.has(id)),
     isOwnDirectUndo: isOwnUndo && request.isDirect,
     isOutranked: !decider.isOwner && about.some((id) => isAtOrAbove(access, id, decider.rank)),
-    can: (permission) => (isDirect && permission === decidePermission(type)) || can(call, permission),
+    can: (permission) => (isDirect && permission === decidePermission(type)) || canIn(call, permission, guildIds),
   };
 }
 

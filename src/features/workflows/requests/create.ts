@@ -6,7 +6,7 @@ import type { Tx } from "../../../database/database.ts";
 import { nextNumber } from "../../../database/counter.ts";
 import type { GuildState } from "../../../discord/guild-state.ts";
 import type { Prisma } from "../../../generated/sqlite/client.ts";
-import { requireWrite, can, isOwnWord, type Call } from "../../../kernel/call.ts";
+import { requireWrite, requireIn, can, isOwnWord, type Call } from "../../../kernel/call.ts";
 import { uuid7 } from "../../../kernel/ids.ts";
 import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 import { fieldError, ProblemError } from "../../../kernel/errors.ts";
@@ -23,6 +23,7 @@ import { begun, moreEvidence } from "./changes.ts";
 import { remindAtOf } from "./timers.ts";
 import { checkFiling, type FilingLimits } from "./filing.ts";
 import { understand, type Intake } from "./intake.ts";
+import { actsIn, type Ranks } from "./context.ts";
 import { kinds } from "../kinds/kinds.ts";
 import { placesOf } from "./places.ts";
 import { isRestricted, isRequester, statusAt, subjectRows, viewerOf, getWholeRequest, type Request } from "./workflows.policy.ts";
@@ -31,6 +32,7 @@ import type { CreationAnswer } from "./workflows.schema.ts";
 import { visibleCreation } from "./visibility.ts";
 
 export interface CreateDeps extends Deps<"database" | "audit" | "events" | "reach" | "guildState"> {
+  access: Pick<Ranks, "guildIds">;
   suspensions: Pick<Suspensions, "followInTx">;
   effects: Effects;
   checks: Checks;
@@ -57,6 +59,7 @@ export function createFiling(parts: CreateDeps) {
    */
   async function create(call: Call, type: WorkflowKind, body: unknown, { alongside }: FilingOptions = {}): Promise<CreationAnswer> {
     const { intake, isForOneself } = requireFiling(call, type, body);
+    if (!isForOneself) requireIn(call, `workflows.${type}.create`, actsIn(parts.access, type, intake.payload));
     // Of whom an API key alone says who they are, a consent shows it.
     if (isForOneself && !isOwnWord(call)) await grants.requireGrant(call.actor?.id ?? "");
     const answer = await database.write(call, async (tx) => {

@@ -1,0 +1,45 @@
+import type { Deps } from "../deps.ts";
+import type { Tx } from "../../database/database.ts";
+import type { Call } from "../../kernel/call.ts";
+import { ProblemError } from "../../kernel/errors.ts";
+import type { PermissionsService } from "../permissions/permissions.service.ts";
+
+export interface ConflictsDeps extends Deps<"access" | "reach"> {
+  permissions: Pick<PermissionsService, "requireRankAbove">;
+}
+
+export type Conflicts = ReturnType<typeof createConflicts>;
+
+type Reader = Parameters<ConflictsDeps["reach"]["linkedAccountsOf"]>[0];
+
+/** Who may decide what lists do to whom: nobody about themselves, by any account of theirs, nor about staff of their own rank or above. */
+export function createConflicts({ access, reach, permissions }: ConflictsDeps) {
+  /** The account of the caller and those that are linked with it. */
+  async function accountsOf(db: Reader, { actor }: Call): Promise<string[]> {
+    return actor === null ? [] : [actor.id, ...(await reach.linkedAccountsOf(db, actor.id))];
+  }
+
+  /** @throws ProblemError conflict_of_interest, hierarchy_violation */
+  async function requireMayDecideAbout(tx: Tx, userIds: readonly string[]): Promise<void> {
+    const own = new Set(await accountsOf(tx.db, tx.call));
+    if (userIds.some((userId) => own.has(userId))) throw ownMatter();
+    for (const userId of userIds) {
+      const { isStaff, rank } = access.of(userId);
+      if (isStaff) permissions.requireRankAbove(tx.call, rank);
+    }
+  }
+
+  return {
+    accountsOf,
+    requireMayDecideAbout,
+
+    /** The same about a person with every account that is linked with theirs. @throws ProblemError conflict_of_interest, hierarchy_violation */
+    async requireMayDecideAboutPerson(tx: Tx, userId: string): Promise<void> {
+      await requireMayDecideAbout(tx, [userId, ...(await reach.linkedAccountsOf(tx.db, userId))]);
+    },
+  };
+}
+
+export function ownMatter(): ProblemError {
+  return new ProblemError("conflict_of_interest", { detail: "This is about you or about an account of yours." });
+}
