@@ -104,7 +104,10 @@ export const lists = feature({
     return { lists: { ...services, worker, sweep: createLedgerSweep(deps) } };
   },
   routes: ({ lists }) => listsRoutes(lists),
-  jobs: ({ lists }) => ({ exemptions: lists.exemptions.expireDue, listActions: lists.sweep }),
+  jobs: ({ lists }) => ({
+    exemptions: { run: lists.exemptions.expireDue, nextDue: lists.exemptions.nextDue },
+    listActions: lists.sweep,
+  }),
   start({ lists, events }) {
     events.onOthers(lists.worker.wake);
     lists.worker.start();

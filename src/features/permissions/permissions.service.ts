@@ -40,7 +40,7 @@ export function createPermissionsService({ clock = systemClock, ...deps }: Permi
     );
   const ground = { ...deps, clock, requireGrants, requireKeys };
   const owners = createOwners(ground);
-  const expireEntries = createExpiry(ground);
+  const { expireEntries, nextDue } = createExpiry(ground);
 
   return {
     /** Every permission there is. */
@@ -97,6 +97,7 @@ export function createPermissionsService({ clock = systemClock, ...deps }: Permi
       await owners.handleLastOwnersLost(call);
       return people;
     },
+    nextDue,
   };
 }
 
