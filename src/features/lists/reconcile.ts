@@ -44,7 +44,7 @@ export function createReconcile({ sources, rules, breaker, ledger, events, guild
       events.emit(tx, { type: "listed_person.joined", data: { guild_id: guildId, user_id: userId, number: reference, list: listId } });
       return;
     }
-    const batchId = verdict.stance === "apply" ? await breaker.batchFor(tx, guildId) : null;
+    const batchId = await breaker.batchFor(tx, guildId);
     await ledger.begin(tx, { ...what, state: batchId === null ? "pending" : "held", batchId });
   }
 
