@@ -10,7 +10,7 @@ const reason = "Led the raid of last night.";
 export const limitMs = 2000;
 
 /** Three servers of one community, of which staff say what each does about listed people. */
-export async function community(env: Record<string, string> = {}, options: Pick<WorldOptions, "isScheduled"> = {}) {
+export async function community(env: Record<string, string> = {}, options: Pick<WorldOptions, "isScheduled" | "log"> = {}) {
   const world = await createWorld({ ...options, furtherGuilds: ["Bay", "Cove"], env });
   const [bay, cove] = world.furtherGuilds as [GuildHandle, GuildHandle];
   const owner = await world.staff("owner");
