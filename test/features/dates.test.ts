@@ -1,3 +1,4 @@
+// @module-tag both
 import { expect, test } from "vitest";
 import type { Prisma } from "../../src/generated/sqlite/client.ts";
 import { systemCall } from "../../src/kernel/call.ts";
