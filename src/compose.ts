@@ -26,7 +26,7 @@ export interface Feature<Needs extends object, Made extends object> {
   pages?: (all: Needs & Made) => readonly HtmlPage[];
   /** What it hears of from the gateway of Discord. */
   listeners?: (all: Needs & Made) => readonly GatewayListener[];
-  /** What it does every minute, by name; of several processes only the one that leads does it. */
+  /** What it does every minute, and at its dates where it has some, by name; of several processes only the one that leads does it. */
   jobs?: (all: Needs & Made) => Jobs;
   /** What every process does every minute, by name. */
   jobsEach?: (all: Needs & Made) => Jobs;

@@ -103,6 +103,98 @@ test("a round that takes longer than a minute is not run twice at once, and a st
   expect(ran).toEqual(["slow 01:00", "after 03:00"]);
 });
 
+/** A job with a date, and what it did by when. */
+function dated(work: () => unknown = () => undefined) {
+  const ran: string[] = [];
+  const job = {
+    due: null as Date | null,
+    nextDue: () => Promise.resolve(job.due),
+    run: async () => {
+      ran.push(new Date().toISOString().slice(14, 23));
+      await work();
+    },
+  };
+  return { job, ran };
+}
+const at = (time: string): Date => new Date(`2026-11-22T${time}Z`);
+
+test("a job with a date runs at that date, and every minute as well", async () => {
+  const { job, ran } = dated(() => (job.due = null));
+  job.due = at("10:00:41.250");
+  const { start, stop } = createJobs({ dated: job }, logger);
+  start();
+  await vi.advanceTimersByTimeAsync(11_249);
+  expect(ran).toEqual([]);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(ran).toEqual(["00:41.250"]);
+  await vi.advanceTimersByTimeAsync(20_000);
+  await stop();
+  expect(ran).toEqual(["00:41.250", "01:00.000"]);
+});
+
+test("a date that is set, moved or passed while the job waits counts within a second", async () => {
+  const { job, ran } = dated(() => (job.due = null));
+  job.due = at("10:00:55.000");
+  const { start, stop } = createJobs({ dated: job }, logger);
+  start();
+  await vi.advanceTimersByTimeAsync(3000);
+  job.due = at("10:00:34.100");
+  await vi.advanceTimersByTimeAsync(5000);
+  expect(ran).toEqual(["00:34.100"]);
+  job.due = at("10:00:10.000");
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(ran).toHaveLength(2);
+  await stop();
+  job.due = at("10:00:40.000");
+  await vi.advanceTimersByTimeAsync(120_000);
+  expect(ran).toHaveLength(2);
+});
+
+test("a job that fails at its date, or leaves it as it was, runs again with the minute alone", async () => {
+  const [failing, idle] = [dated(() => Promise.reject(new Error("no disk"))), dated()];
+  for (const { job } of [failing, idle]) job.due = at("10:00:40.000");
+  const { start, stop, state } = createJobs({ failing: failing.job, idle: idle.job }, logger);
+  start();
+  await vi.advanceTimersByTimeAsync(50_000);
+  await stop();
+  for (const { ran } of [failing, idle]) expect(ran).toEqual(["00:40.000", "01:00.000"]);
+  expect(state()).toMatchObject([
+    { failures: 2, failingSince: at("10:00:40.000") },
+    { failures: 0, lastSuccess: at("10:01:00.000") },
+  ]);
+});
+
+test("a job that takes long delays the dates of no other one, never runs twice at once, and a stop waits for it", async () => {
+  let finish = (): void => undefined;
+  const slow = dated(() => new Promise<void>((resolve) => (finish = resolve)));
+  const quick = dated(() => (quick.job.due = null));
+  slow.job.due = at("10:00:40.000");
+  quick.job.due = at("10:00:45.000");
+  const { start, stop } = createJobs({ slow: slow.job, quick: quick.job }, logger);
+  start();
+  await vi.advanceTimersByTimeAsync(40_000);
+  expect([slow.ran, quick.ran]).toEqual([["00:40.000"], ["00:45.000"]]);
+  const stopped = vi.fn<() => void>();
+  const stopping = stop().then(stopped);
+  await vi.advanceTimersByTimeAsync(0);
+  expect(stopped).not.toHaveBeenCalled();
+  finish();
+  await vi.advanceTimersByTimeAsync(0);
+  finish();
+  await stopping;
+  expect(slow.ran).toEqual(["00:40.000", "01:10.000"]);
+});
+
+test("where the next date cannot be read, the job runs every minute, and the log says so once", async () => {
+  const { job, ran } = dated();
+  const { start, stop } = createJobs({ dated: { run: job.run, nextDue: () => Promise.reject(new Error("away")) } }, logger);
+  start();
+  await vi.advanceTimersByTimeAsync(31_000);
+  await stop();
+  expect(ran).toEqual(["01:00.000"]);
+  expect(lines.map((line) => JSON.parse(line) as object)).toEqual([expect.objectContaining({ level: 40, job: "dated" })]);
+});
+
 test("one round of the service's own jobs ends what is over and complains of nothing", async () => {
   vi.useRealTimers();
   const world = await createWorld({ log: (line) => lines.push(line) });

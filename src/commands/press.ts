@@ -31,6 +31,7 @@ export const nativePresses = {
 /** Controls of alerts, which lead to commands of the features that they are about. */
 export const alertPresses = {
   record: { name: "bs", carries: [{ name: "record", kind: "text" }] },
+  blacklist: { name: "bl", carries: [] },
   followedList: { name: "fo", carries: [{ name: "list", kind: "text" }] },
   request: { name: "ws", carries: [{ name: "reference", kind: "text" }] },
   matches: { name: "im", carries: [person] },

@@ -9,7 +9,10 @@ export const GuildPreview = z
     propose: z.int().min(0).meta({ description: "People about whom a punishment is proposed" }),
     apply: z.int().min(0).meta({ description: "People the bot acts on" }),
     take_back: z.int().min(0).meta({ description: "People of whom the bot takes back what it did" }),
-    waiting: z.int().min(0).meta({ description: "Of those the bot acts on: more than an hour allows, which wait for a confirmation" }),
+    waiting: z
+      .int()
+      .min(0)
+      .meta({ description: "Of those the bot acts on or proposes: more than an hour allows, which wait for a confirmation" }),
   })
   .meta({ id: "GuildPreview", description: "What would follow for the members a guild has now" });
 export type GuildPreview = z.infer<typeof GuildPreview>;

@@ -90,6 +90,11 @@ export const metricTable = {
     labels: ["job_name"],
   },
   provost_job_last_duration_seconds: { type: gauge, help: "How long the last run of a job took.", labels: ["job_name"] },
+  provost_alerts_skipped_total: {
+    type: counter,
+    help: "Alerts that Discord did not take for their content, and that were left out.",
+    labels: none,
+  },
   provost_job_failures_total: { type: counter, help: "Runs of a job that ended with an error.", labels: ["job_name"] },
   provost_audit_head_sequence: { type: gauge, help: "The position of the newest audit entry.", labels: none },
   provost_audit_checkpoint_sequence: { type: gauge, help: "The newest position of the audit chain that is signed; 0: none.", labels: none },

@@ -138,7 +138,7 @@ describe.skipIf(inject("dialect") === "postgres")("on SQLite, which keeps no cou
     await client.workflowRequest.create({ data: { ...given, ...json, ...times, reference: "REC-REQ-000001", approvalsRequired: 1 } });
     const database = onlyReads(client);
     const sweep = createMatchSweep({ ...compareDeps(database), database, clock: systemClock, audit: { record: () => undefined } });
-    const plans = await plansOf("matches", () => sweep(call));
+    const plans = await plansOf("matches", () => sweep.sweep(call));
     expect(plans).toContainEqual(expect.stringContaining("record_id_idx (record_id=?)"));
     expect(plans).toContainEqual(expect.stringContaining("closed_at_idx (closed_at<?)"));
     for (const walk of ["closed_at_idx (closed_at=?)", "SCAN"]) expect(plans).not.toContainEqual(expect.stringContaining(walk));

@@ -3,15 +3,15 @@ import { expect } from "vitest";
 import type { GuildHandle, User } from "../../src/sandbox/index.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
-import { createWorld, type World } from "../support/world.ts";
+import { createWorld, type World, type WorldOptions } from "../support/world.ts";
 
 const reason = "Led the raid of last night.";
 /** What each event is followed by, at the latest. */
 export const limitMs = 2000;
 
 /** Three servers of one community, of which staff say what each does about listed people. */
-export async function community(env: Record<string, string> = {}) {
-  const world = await createWorld({ furtherGuilds: ["Bay", "Cove"], env });
+export async function community(env: Record<string, string> = {}, options: Pick<WorldOptions, "isScheduled" | "log"> = {}) {
+  const world = await createWorld({ ...options, furtherGuilds: ["Bay", "Cove"], env });
   const [bay, cove] = world.furtherGuilds as [GuildHandle, GuildHandle];
   const owner = await world.staff("owner");
   const admin = await world.staff("admin");

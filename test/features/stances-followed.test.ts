@@ -83,7 +83,7 @@ test("/setup lists set chooses for a followed list by its name, and the alert ab
   await says(user);
   const told = () => harbour.messages().filter(({ channelId }) => channelId === channel.id);
   await within(() => told().length === 1);
-  expect(told()[0]?.embeds[0]?.description).toContain("**Harbour Watch HW\\-0**");
+  expect(told()[0]?.embeds[0]?.description).toContain("1 person on **Harbour Watch** is in this server.");
   const [alert] = told();
   if (alert === undefined) throw new Error("nothing was told");
   const opened = await world.sandbox.as(admin).in(harbour).press(alert, "Open");

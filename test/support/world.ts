@@ -44,6 +44,8 @@ export interface WorldOptions {
   furtherGuilds?: readonly string[];
   /** Log lines of the service, for tests that look for leaks. */
   log?: (line: string) => void;
+  /** Whether jobs run by themselves, at their dates and every minute; only when a test runs them unless told. */
+  isScheduled?: boolean;
   /** The time of the service; the machine's own unless told. */
   clock?: Clock;
   /** The time of Discord, in milliseconds since 1970; the machine's own unless told. */
@@ -130,7 +132,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
       ...(options.aroundVerbs !== undefined && { aroundVerbs: options.aroundVerbs }),
       validateAnswers: true,
       // A minute that begins in the middle of a test ends nothing: tests run the jobs when they mean to.
-      isScheduled: false,
+      isScheduled: options.isScheduled ?? false,
       logTo: { write: options.log ?? (() => undefined) },
     });
     await app.start();

@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { DiscordCalls, DiscordRequest } from "../../kernel/discord-port.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { endOf, refusalCode } from "../actions/refusals.ts";
+import { refusalStatus } from "./errors.ts";
 import type { Row } from "../command.ts";
 
 /** The content of a card: a message of the bot that is kept up to date. */
@@ -11,11 +12,11 @@ export interface CardMessage {
   components: readonly Row[];
 }
 
-/** How a call about a card ended. `gone`: there is no such message; `later`: it may work after so many milliseconds. */
+/** How a call about a card ended. `gone`: there is no such message; `refused`: for its content, or whatever it says; `later`: it may work after so many milliseconds. */
 export type CardEnd =
   | { outcome: "done"; messageId: string }
   | { outcome: "gone" }
-  | { outcome: "refused"; detail: string }
+  | { outcome: "refused"; detail: string; isContent: boolean }
   | { outcome: "later"; afterMs: number };
 
 /** Messages of the bot in channels. Refusals are values, and no message notifies anybody. */
@@ -47,7 +48,7 @@ export function createCardMessages(rest: DiscordCalls, pauseMs = defaultPauseMs)
       // A deleted channel takes its messages with it.
       if (code === Codes.UnknownMessage || (known !== undefined && code === Codes.UnknownChannel)) return { outcome: "gone" };
       const end = endOf(error, false);
-      if (end.outcome === "failed") return { outcome: "refused", detail: end.detail };
+      if (end.outcome === "failed") return { outcome: "refused", detail: end.detail, isContent: isAboutContent(error, code) };
       return { outcome: "later", afterMs: end.retryAfterMs ?? pauseMs };
     }
   }
@@ -61,6 +62,19 @@ export function createCardMessages(rest: DiscordCalls, pauseMs = defaultPauseMs)
     remove: (channelId, messageId) => attempt({ method: "DELETE", route: Routes.channelMessage(channelId, messageId) }, messageId),
     pin: (channelId, messageId) => attempt({ method: "PUT", route: Routes.channelMessagesPin(channelId, messageId) }, messageId),
   };
+}
+
+/** Codes that Discord sends with the status of a bad request, and that are about the channel. */
+const aboutChannel: ReadonlySet<number | undefined> = new Set([
+  Codes.CannotSendMessagesInNonTextChannel,
+  Codes.CannotExecuteActionOnThisChannelType,
+  Codes.ThreadLocked,
+  Codes.InvalidActionOnArchivedThread,
+]);
+
+function isAboutContent(error: ProblemError, code: number | undefined): boolean {
+  const status = refusalStatus(error);
+  return status === 413 || (status === 400 && !aboutChannel.has(code));
 }
 
 function bodyOf(message: CardMessage): object {

@@ -9,9 +9,17 @@ export const alertsTexts = texts({
     "alert over": "Nobody needs to look at this any more.",
     "alert listed_person_joined title": "A listed person is here",
     "alert listed_person_joined": "{user_id} is in this server and is listed as **{number}**.",
+    "alert summary title": "Listed people are here",
+    "alert summary": "{count} more people on **{list}** are in this server.",
+    "alert summary one": "1 more person on **{list}** is in this server.",
+    "alert summary all":
+      "{count} people on **{list}** are in this server. There is no rule for this list, so they are only counted. Choose one with `/setup lists set`.",
+    "alert summary all-one":
+      "1 person on **{list}** is in this server. There is no rule for this list, so people on it are only counted. Choose one with `/setup lists set`.",
+    "alert summary own": "your blacklist",
     "alert list_actions_held title": "Actions about listed people wait",
     "alert list_actions_held":
-      "The bot acted on {acted} listed people within an hour. Everybody else waits until somebody confirms it. If a mistake is behind it, undo all of it.",
+      "The bot acted on {acted} listed people, or proposed it, within an hour. Everybody else waits until somebody confirms it. If a mistake is behind it, undo all of it.",
     "alert match_opened title": "A person matches a record",
     "alert match_opened": "{user_id} shares a server or an account with a record. Look at the match and say what it means.",
     "alert appeal_filed title": "An appeal was filed",
@@ -62,9 +70,17 @@ export const alertsTexts = texts({
     "alert over": "Darum muss sich niemand mehr kümmern.",
     "alert listed_person_joined title": "Eine gelistete Person ist hier",
     "alert listed_person_joined": "{user_id} ist auf diesem Server und steht als **{number}** auf der Liste.",
+    "alert summary title": "Gelistete Personen sind hier",
+    "alert summary": "{count} weitere Personen von **{list}** sind auf diesem Server.",
+    "alert summary one": "1 weitere Person von **{list}** ist auf diesem Server.",
+    "alert summary all":
+      "{count} Personen von **{list}** sind auf diesem Server. Für diese Liste gibt es keine Regel, deshalb werden sie nur gezählt. Leg eine mit `/setup lists set` fest.",
+    "alert summary all-one":
+      "1 Person von **{list}** ist auf diesem Server. Für diese Liste gibt es keine Regel, deshalb werden ihre Personen nur gezählt. Leg eine mit `/setup lists set` fest.",
+    "alert summary own": "eurer Blacklist",
     "alert list_actions_held title": "Maßnahmen gegen gelistete Personen warten",
     "alert list_actions_held":
-      "Der Bot hat binnen einer Stunde bei {acted} gelisteten Personen gehandelt. Alles Weitere wartet, bis es jemand bestätigt. War es ein Versehen, nimm alles zurück.",
+      "Der Bot hat binnen einer Stunde bei {acted} gelisteten Personen gehandelt oder es vorgeschlagen. Alles Weitere wartet, bis es jemand bestätigt. War es ein Versehen, nimm alles zurück.",
     "alert match_opened title": "Eine Person passt zu einem Eintrag",
     "alert match_opened":
       "{user_id} teilt einen Server oder ein Konto mit einem Eintrag. Sieh dir den Treffer an und sag, was er bedeutet.",

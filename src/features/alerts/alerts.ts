@@ -8,16 +8,28 @@ import type { OutboxEvent } from "../../generated/sqlite/client.ts";
 import { requirePermission, systemCall, type Call } from "../../kernel/call.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 import { pause } from "../../kernel/pause.ts";
-import type { AlertKind } from "../../kernel/vocabulary.ts";
 import type { ChannelsService } from "../channels/channels.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import type { Keeping, Posting } from "../messages/keeping.ts";
-import { alertChangesOf, alertingEvents, alertSpecs, type AlertChange, type AlertData } from "./kinds.ts";
+import {
+  alertChangesOf,
+  alertSpecs,
+  gatheringEvents,
+  isInLane,
+  laneEvents,
+  lanes,
+  type AlertChange,
+  type AlertData,
+  type Lane,
+} from "./kinds.ts";
+import { createSummaries, knownMs, type Summaries, type Summary } from "./summaries.ts";
 
 /** What is told of in a channel. */
 export interface ShownAlert extends AlertChange {
   data: AlertData;
   at: Date;
+  /** Of a summary: of how many it tells, and whether nobody was told of one by one. */
+  summary?: Pick<Summary, "count" | "isAll">;
 }
 
 export interface AlertsDeps extends Deps<"clock"> {
@@ -34,48 +46,99 @@ export interface AlertsDeps extends Deps<"clock"> {
 
 const readAtOnce = 200;
 /** How long nothing is done, in milliseconds. */
-const pauses = { idle: 10_000, notReady: 1000, refused: 60_000, failed: 5000 };
+const pauses = { idle: 10_000, notReady: 1000, refused: 60_000, failed: 5000, shortest: 100 };
 /** How far a guild has been told is written down at the latest after so many events that told it nothing. */
 const writtenEvery = 1000;
 const keptMs = 30 * 86_400_000;
 
-/** Where a guild stands in the journal. */
+/** Where a lane of a guild stands in the journal. */
 interface Position {
+  lane: Lane;
   seq: number;
   written: number;
   /** When it is tried again. */
   dueAt: number;
+  /** Events that were read and are not told yet. */
+  ahead: OutboxEvent[];
 }
 
+/** How far a guild was told, lane by lane, the urgent one first. */
+interface Telling {
+  positions: readonly Position[];
+  summaries: Summaries;
+}
+
+/** How an attempt to tell something ended: how long to wait before the next one in milliseconds, or whether a message was sent. */
+type Told = number | "sent" | "nothing";
+
 /**
- * Tells the alerts channels of guilds what needs attention, from the journal of events: once each, in order, and again from where it stopped
- * after a restart. Each guild goes at its own pace. What is over is shown as over.
+ * Tells the alerts channels of guilds what needs attention, from the journal of events: once each, and again from where it stopped after a
+ * restart. Each guild goes at its own pace. What is urgent goes ahead of the rest, each in the order of the journal, and of many alerts about
+ * one list most are told in a summary. What is over is shown as over.
  */
 export function createAlerts({ database, clock, events, channels, guildState, keeping, posting, logger, look }: AlertsDeps) {
   const began = clock.now();
-  /** Of guilds without an alerts channel: undefined, once their row is gone. */
-  const positions = new Map<string, Position | undefined>();
+  /** Of guilds without an alerts channel: undefined, once their rows are gone. */
+  const tellings = new Map<string, Telling | undefined>();
   const stopping = new AbortController();
   let alarm = new AbortController();
   let isWoken = false;
   let loop: Promise<void> | undefined;
+  let skipped = 0;
 
-  async function write(guildId: string, position: Position, seq: number): Promise<void> {
+  async function write(guildId: string, position: Position): Promise<void> {
+    const { lane, seq } = position;
+    if (seq === position.written) return;
+    const id = rowOf(guildId, lane);
     await database.write(systemCall("job", uuid7()), async ({ db, now }) => {
-      await db.alertPosition.upsert({ where: { guildId }, create: { guildId, seq, updatedAt: now }, update: { seq, updatedAt: now } });
+      await db.alertPosition.upsert({
+        where: { guildId: id },
+        create: { guildId: id, seq, updatedAt: now },
+        update: { seq, updatedAt: now },
+      });
     });
     position.written = seq;
   }
 
   /** A guild begins with what happens once its channel is chosen, and nobody is told what happened before an upgrade. */
-  async function positionOf(guildId: string): Promise<Position> {
-    const known = positions.get(guildId);
+  async function tellingOf(guildId: string): Promise<Telling> {
+    const known = tellings.get(guildId);
     if (known !== undefined) return known;
-    const row = await database.read.alertPosition.findUnique({ where: { guildId } });
-    const position = { seq: row?.seq ?? (await firstSeqFor(guildId)), written: row?.seq ?? -1, dueAt: -Infinity };
-    if (row === null) await write(guildId, position, position.seq);
-    positions.set(guildId, position);
-    return position;
+    const rows = await database.read.alertPosition.findMany({ where: { guildId: { in: lanes.map((lane) => rowOf(guildId, lane)) } } });
+    const seqOf = (lane: Lane): number | undefined => rows.find((row) => row.guildId === rowOf(guildId, lane))?.seq;
+    const first = rows.length === 0 ? await firstSeqFor(guildId) : 0;
+    const positions = lanes.map((lane): Position => {
+      // A version without lanes told everything in one.
+      const seq = seqOf(lane) ?? seqOf("ordinary") ?? first;
+      return { lane, seq, written: seqOf(lane) ?? -1, dueAt: -Infinity, ahead: [] };
+    });
+    const telling = { positions, summaries: await summariesOf(guildId, positions) };
+    for (const position of positions) await write(guildId, position);
+    tellings.set(guildId, telling);
+    return telling;
+  }
+
+  /** What summaries of the last day tell, from the events that were told already. */
+  async function summariesOf(guildId: string, positions: readonly Position[]): Promise<Summaries> {
+    const summaries = createSummaries();
+    const since = new Date(clock.now().getTime() - knownMs);
+    const last = Math.max(...positions.map(({ seq }) => seq));
+    for (let after = -1; ;) {
+      const rows = await database.read.outboxEvent.findMany({
+        where: { seq: { gt: after, lte: last }, at: { gte: since }, type: { in: [...gatheringEvents] } },
+        orderBy: { seq: "asc" },
+        take: readAtOnce,
+      });
+      for (const event of rows)
+        for (const change of alertChangesOf(event.type)) {
+          const isTold = positions.some(({ lane, seq }) => event.seq <= seq && isInLane(lane, change, event.data as AlertData));
+          if (isTold && isFor(guildId, event)) summaries.note(change, event);
+        }
+      after = rows.at(-1)?.seq ?? after;
+      if (rows.length < readAtOnce) break;
+    }
+    summaries.allShown();
+    return summaries;
   }
 
   async function firstSeqFor(guildId: string): Promise<number> {
@@ -87,55 +150,108 @@ export function createAlerts({ database, clock, events, channels, guildState, ke
 
   /** Without a channel nothing is told; one that is chosen later begins anew. */
   async function leave(guildId: string): Promise<void> {
-    if (positions.has(guildId) && positions.get(guildId) === undefined) return;
+    if (tellings.has(guildId) && tellings.get(guildId) === undefined) return;
     await database.write(systemCall("job", uuid7()), async ({ db }) => {
-      await db.alertPosition.deleteMany({ where: { guildId } });
+      await db.alertPosition.deleteMany({ where: { guildId: { in: lanes.map((lane) => rowOf(guildId, lane)) } } });
     });
-    positions.set(guildId, undefined);
+    tellings.set(guildId, undefined);
   }
 
-  /** @returns how long this guild waits before it is tried again, in milliseconds; undefined once it was told */
-  async function tell(guildId: string, { kind, isOver }: AlertChange, event: OutboxEvent): Promise<number | undefined> {
-    const data = event.data as AlertData;
-    if (typeof data["guild_id"] === "string" && data["guild_id"] !== guildId) return undefined;
-    // Of what few may know of, a channel is not told.
-    if (events.isForFew(event)) return undefined;
-    const channelId = channels.alertsOf(guildId, kind);
-    if (channelId === undefined && !isOver) return undefined;
-    const key = keyOf(guildId, kind, data);
-    const message = look({ kind, isOver, data, at: event.at }, guildId);
+  /** Whether a guild is told of an event. Of what few may know of, a channel is not told. */
+  function isFor(guildId: string, event: OutboxEvent): boolean {
+    const { guild_id: about } = event.data as AlertData;
+    return (typeof about !== "string" || about === guildId) && !events.isForFew(event);
+  }
+
+  async function show(guildId: string, alert: ShownAlert, kept: { key: string; occasion: string }): Promise<Told> {
+    const { key, occasion } = kept;
+    const channelId = channels.alertsOf(guildId, alert.kind);
+    if (channelId === undefined && !alert.isOver) return "nothing";
+    const message = look(alert, guildId);
     const place = channelId === undefined ? undefined : { guildId, channelId };
-    const later = await keeping.updateCard(posting.messages, { key, message, occasion: event.id, place, isPosted: !isOver }, "changed");
+    const later = await keeping.updateCard(posting.messages, { key, message, occasion, place, isPosted: !alert.isOver }, "changed");
     if (later !== undefined) return later;
-    if (!isOver) return keeping.isRefused(key) ? pauses.refused : undefined;
-    await keeping.forget(key);
-    return undefined;
+    const refusal = alert.isOver ? undefined : keeping.refusalOf(key);
+    if (refusal !== undefined && !refusal.isContent) return pauses.refused;
+    if (refusal !== undefined) {
+      skipped += 1;
+      logger.error({ guild: guildId, kind: alert.kind, detail: refusal.detail }, "Discord does not take an alert as it is; it is left out");
+    }
+    if (alert.isOver || refusal !== undefined) await keeping.forget(key);
+    return "sent";
   }
 
-  /** Everything there is to tell one guild. */
+  async function showSummary(guildId: string, { kind, of, hour, count, isAll }: Summary): Promise<Told> {
+    const data = { [alertSpecs[kind].gathered?.by ?? ""]: of };
+    const key = keyOf(["summary", guildId, kind, of, hour.toISOString()]);
+    if (count === 0 && !(await keeping.isKept(key))) return "nothing";
+    const alert = { kind, isOver: count === 0, data, at: hour, summary: { count, isAll } };
+    return await show(guildId, alert, { key, occasion: "summary" });
+  }
+
+  /** @returns whether a message was sent; false: there is nothing to tell, or it waits */
+  async function tellNext(guildId: string, { summaries }: Telling, position: Position): Promise<boolean> {
+    if (position.dueAt > performance.now()) return false;
+    const settle = (told: Told): boolean => {
+      if (typeof told === "number") position.dueAt = performance.now() + told;
+      return told === "sent";
+    };
+    /** What was gathered is shown before the position is written, as nobody would show it after a crash. */
+    const gather = async (isForced: boolean): Promise<Told> => {
+      for (;;) {
+        const summary = summaries.next(isForced);
+        if (summary === undefined) return "nothing";
+        const told = await showSummary(guildId, summary);
+        if (typeof told === "number") return told;
+        summaries.shown(summary);
+        if (told === "sent") return told;
+      }
+    };
+    if (position.ahead.length === 0) position.ahead = await read(position);
+    for (let event = position.ahead[0]; event !== undefined; event = position.ahead[0]) {
+      let isSent = false;
+      if (isFor(guildId, event))
+        for (const change of alertChangesOf(event.type)) {
+          const data = event.data as AlertData;
+          if (!isInLane(position.lane, change, data)) continue;
+          const isMuted = channels.alertsOf(guildId, change.kind) === undefined;
+          if ((!isMuted || change.isOver) && summaries.note(change, event)) continue;
+          const key = keyOf([guildId, change.kind, ...alertSpecs[change.kind].about.map((field) => data[field])]);
+          if (change.isOver && !(await keeping.isKept(key))) continue;
+          const gathered = await gather(true);
+          if (gathered !== "nothing") return settle(gathered);
+          const told = await show(guildId, { ...change, data, at: event.at }, { key, occasion: event.id });
+          if (typeof told === "number") return settle(told);
+          isSent ||= told === "sent" || isMuted;
+        }
+      position.ahead.shift();
+      position.seq = event.seq;
+      if (isSent) {
+        await write(guildId, position);
+        return true;
+      }
+    }
+    const gathered = await gather(false);
+    if (gathered !== "nothing") return settle(gathered);
+    if (summaries.waitMs() === undefined) await skip(guildId, position);
+    return false;
+  }
+
+  const read = ({ lane, seq }: Position): Promise<OutboxEvent[]> =>
+    database.read.outboxEvent.findMany({
+      where: { seq: { gt: seq }, type: { in: [...laneEvents[lane]] } },
+      orderBy: { seq: "asc" },
+      take: readAtOnce,
+    });
+
+  /** Everything there is to tell one guild, a message at a time: before each, what is urgent has its turn. */
   async function follow(guildId: string): Promise<void> {
     if (channels.of(guildId).alerts === undefined) return await leave(guildId);
-    const position = await positionOf(guildId);
-    for (;;) {
-      if (position.dueAt > performance.now() || stopping.signal.aborted) return;
-      const rows = await database.read.outboxEvent.findMany({
-        where: { seq: { gt: position.seq }, type: { in: [...alertingEvents] } },
-        orderBy: { seq: "asc" },
-        take: readAtOnce,
-      });
-      for (const event of rows) {
-        for (const change of alertChangesOf(event.type)) {
-          const later = await tell(guildId, change, event);
-          if (later !== undefined) {
-            position.dueAt = performance.now() + later;
-            return;
-          }
-        }
-        position.seq = event.seq;
-        await write(guildId, position, event.seq);
-        if (stopping.signal.aborted) return;
-      }
-      if (rows.length < readAtOnce) return await skip(guildId, position);
+    const telling = await tellingOf(guildId);
+    let isSent = true;
+    while (isSent && !stopping.signal.aborted) {
+      isSent = false;
+      for (const position of telling.positions) if (!isSent) isSent = await tellNext(guildId, telling, position);
     }
   }
 
@@ -147,11 +263,10 @@ export function createAlerts({ database, clock, events, channels, guildState, ke
       take: writtenEvery,
       select: { seq: true, type: true },
     });
-    const alerting = rows.findIndex(({ type }) => alertingEvents.includes(type));
+    const alerting = rows.findIndex(({ type }) => laneEvents[position.lane].includes(type));
     const last = (alerting === -1 ? rows : rows.slice(0, alerting)).at(-1);
-    if (last === undefined) return;
-    position.seq = last.seq;
-    if (position.seq - position.written >= writtenEvery) await write(guildId, position, position.seq);
+    if (last !== undefined) position.seq = last.seq;
+    if (position.seq - position.written >= writtenEvery) await write(guildId, position);
   }
 
   /** @returns for how long there is nothing to do, in milliseconds */
@@ -160,12 +275,24 @@ export function createAlerts({ database, clock, events, channels, guildState, ke
     const guildIds = guildState.guilds().flatMap(({ id, present }) => (present ? [id] : []));
     // Side by side, as a channel that takes nothing is nobody else's concern.
     const waits = await Promise.all(guildIds.map((guildId) => follow(guildId).then(() => pauses.idle, failed(guildId))));
-    const due = guildIds.map((id) => (positions.get(id)?.dueAt ?? 0) - performance.now()).filter((ms) => ms > 0);
-    return Math.min(...waits, ...due, pauses.idle);
+    return Math.min(...waits, ...guildIds.flatMap((guildId) => waitsOf(guildId)), pauses.idle);
+  }
+
+  /** When there may be something to do in a guild again, in milliseconds from now. */
+  function waitsOf(guildId: string): number[] {
+    const telling = tellings.get(guildId);
+    if (telling === undefined) return [];
+    const lefts = telling.positions.map(({ dueAt }) => Math.max(0, dueAt - performance.now()));
+    const summaryMs = telling.summaries.waitMs();
+    return [
+      ...lefts.filter((ms) => ms > 0),
+      ...(summaryMs === undefined ? [] : [Math.max(summaryMs, Math.min(...lefts), pauses.shortest)]),
+    ];
   }
 
   function failed(guildId: string): (error: unknown) => number {
     return (error) => {
+      for (const position of tellings.get(guildId)?.positions ?? []) position.dueAt = performance.now() + pauses.failed;
       if (!stopping.signal.aborted) logger.error({ err: error, guild: guildId }, "alerts could not be told; trying again");
       return pauses.failed;
     };
@@ -181,6 +308,9 @@ export function createAlerts({ database, clock, events, channels, guildState, ke
   }
 
   return {
+    /** How many alerts Discord did not take as they were, since the start. */
+    skipped: (): number => skipped,
+
     /** Know no more of messages that nobody has needed for a month. @returns of how many */
     async sweep(call: Call): Promise<number> {
       requirePermission(call, "system.act");
@@ -213,8 +343,12 @@ export function createAlerts({ database, clock, events, channels, guildState, ke
 
 const keyPrefix = "alert:";
 
-/** What the message of an alert is kept under. It names nobody, as it outlives what it tells of. */
-function keyOf(guildId: string, kind: AlertKind, data: AlertData): string {
-  const about = JSON.stringify([guildId, kind, ...alertSpecs[kind].about.map((field) => data[field])]);
-  return `${keyPrefix}${createHash("sha256").update(about).digest("base64url")}`;
+/** What a message is kept under. It names nobody, as it outlives what it tells of. */
+function keyOf(about: readonly unknown[]): string {
+  return `${keyPrefix}${createHash("sha256").update(JSON.stringify(about)).digest("base64url")}`;
+}
+
+/** The row that says how far a lane of a guild was told. */
+function rowOf(guildId: string, lane: Lane): string {
+  return lane === "ordinary" ? guildId : `${guildId}:${lane}`;
 }

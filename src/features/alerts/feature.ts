@@ -3,12 +3,14 @@ import type { Core } from "../../core.ts";
 import { translator } from "../../commands/texts.ts";
 import type { ChannelsService } from "../channels/channels.service.ts";
 import type { EventsService } from "../events/events.service.ts";
+import type { FollowedEntries } from "../follows/entries.ts";
 import type { Keeping, Posting } from "../messages/keeping.ts";
 import { alertMessage } from "./commands/alert-message.ts";
 import { createAlerts } from "./alerts.ts";
 
 interface AlertsNeeds extends Core {
   channels: ChannelsService;
+  followedEntries: Pick<FollowedEntries, "nameOf">;
   events: EventsService;
   posting: Posting;
   keeping: Keeping;
@@ -19,10 +21,16 @@ export const alerts = feature({
   create: (deps: AlertsNeeds) => ({
     alerts: createAlerts({
       ...deps,
-      look: (alert, guildId) => alertMessage(alert, translator(deps.guildState.preferredLocale(guildId) ?? "en")),
+      look: (alert, guildId) =>
+        alertMessage(
+          alert,
+          translator(deps.guildState.preferredLocale(guildId) ?? "en"),
+          deps.followedEntries.nameOf(String(alert.data["list"])),
+        ),
     }),
   }),
   jobs: ({ alerts }) => ({ alerts: alerts.sweep }),
+  metrics: ({ alerts }) => ({ provost_alerts_skipped_total: alerts.skipped }),
   start: ({ alerts }) => alerts.start(),
   stop: ({ alerts }) => ({ alerts: alerts.stop }),
 });

@@ -1,4 +1,4 @@
-import type { AlertKind } from "../../kernel/vocabulary.ts";
+import { ownList, type AlertKind } from "../../kernel/vocabulary.ts";
 import type { EventType } from "../events/types.ts";
 
 /** What an event says: ids, references and statuses. */
@@ -10,14 +10,28 @@ interface AlertSpec {
   endedBy?: readonly EventType[];
   /** The fields of the events that name what it is about: one alert for each. */
   about: readonly string[];
+  /** Whether it goes ahead of alerts that wait; never unless given. */
+  isUrgent?: (data: AlertData) => boolean;
+  /** Has more than a few an hour with the same value of a field told in one summary. */
+  gathered?: {
+    by: string;
+    /** Whether it is told in the summary alone, however few there are. */
+    isOnly: (data: AlertData) => boolean;
+  };
 }
 
 const decided = ["workflow.decided", "workflow.expired"] as const;
 
 /** What needs somebody's attention, by the events that begin and end it. One with a `guild_id` is told in that guild alone. */
 export const alertSpecs: Readonly<Record<AlertKind, AlertSpec>> = {
-  listed_person_joined: { raisedBy: "listed_person.joined", endedBy: ["listed_person.cleared"], about: ["user_id"] },
-  list_actions_held: { raisedBy: "list_actions.held", endedBy: ["list_actions.released"], about: [] },
+  listed_person_joined: {
+    raisedBy: "listed_person.joined",
+    endedBy: ["listed_person.cleared"],
+    about: ["user_id", "list"],
+    isUrgent: ({ list }) => list === ownList,
+    gathered: { by: "list", isOnly: ({ list, by_rule: byRule }) => list !== ownList && byRule === false },
+  },
+  list_actions_held: { raisedBy: "list_actions.held", endedBy: ["list_actions.released"], about: [], isUrgent: () => true },
   match_opened: { raisedBy: "match.opened", endedBy: ["match.closed"], about: ["match_id"] },
   appeal_filed: { raisedBy: "appeal.filed", endedBy: decided, about: ["request_id"] },
   request_overdue: { raisedBy: "workflow.overdue", endedBy: decided, about: ["request_id"] },
@@ -42,10 +56,31 @@ for (const [kind, { raisedBy, endedBy = [] }] of Object.entries(alertSpecs) as [
   for (const type of [raisedBy, ...endedBy]) changes.set(type, [...(changes.get(type) ?? []), { kind, isOver: type !== raisedBy }]);
 }
 
-/** Events that begin or end alerts. */
-export const alertingEvents: readonly string[] = [...changes.keys()];
-
 /** Which alerts an event of this type begins and ends. */
 export function alertChangesOf(type: string): readonly AlertChange[] {
   return changes.get(type) ?? [];
 }
+
+/** Alerts wait in two lanes for each guild, each in the order of the journal; what is urgent goes first. */
+export const lanes = ["urgent", "ordinary"] as const;
+export type Lane = (typeof lanes)[number];
+
+/** Whether an alert waits in a lane. Its end is looked at in every lane of its kind, as it may not say what its beginning said. */
+export function isInLane(lane: Lane, { kind, isOver }: AlertChange, data: AlertData): boolean {
+  const { isUrgent } = alertSpecs[kind];
+  if (isOver) return lane === "ordinary" || isUrgent !== undefined;
+  return (isUrgent?.(data) ?? false) === (lane === "urgent");
+}
+
+const typesOf = (kinds: readonly (AlertKind | undefined)[]): string[] =>
+  [...changes].flatMap(([type, some]) => (some.some(({ kind }) => kinds.includes(kind)) ? [type] : []));
+const kinds = Object.keys(alertSpecs) as AlertKind[];
+
+/** Events that begin or end alerts, by lane. */
+export const laneEvents: Readonly<Record<Lane, readonly string[]>> = {
+  urgent: typesOf(kinds.filter((kind) => alertSpecs[kind].isUrgent !== undefined)),
+  ordinary: typesOf(kinds),
+};
+
+/** Events of alerts that can be told in a summary. */
+export const gatheringEvents: readonly string[] = typesOf(kinds.filter((kind) => alertSpecs[kind].gathered !== undefined));

@@ -161,6 +161,7 @@ const blacklistEntries: readonly Entry[] = [
     line: recordLine,
     note: examinedNote,
     picks: [opensRecord],
+    press: alertPresses.blacklist,
   },
   {
     command,

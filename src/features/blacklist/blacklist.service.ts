@@ -190,6 +190,8 @@ export function createBlacklistService(parts: BlacklistDeps) {
       await words.catchUp(call);
       return moved + (await tellReviews(call));
     },
+    /** When the next record starts or ends. */
+    nextDue: sweep.nextDue,
 
     ...createInTx(records, opening),
     /** Before several records are made in one transaction: so that two who make the same ones never wait for each other. */

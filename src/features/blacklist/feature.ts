@@ -18,6 +18,6 @@ export const blacklist = feature({
     return { blacklist, blacklistTransfer: createBlacklistTransfer(deps) };
   },
   routes: ({ blacklist, blacklistTransfer }) => [...blacklistRoutes(blacklist), ...blacklistTransferRoutes(blacklistTransfer)],
-  jobs: ({ blacklist }) => ({ blacklist: blacklist.expireDue }),
+  jobs: ({ blacklist }) => ({ blacklist: { run: blacklist.expireDue, nextDue: blacklist.nextDue } }),
   load: ({ blacklist }) => blacklist.prepare(),
 });

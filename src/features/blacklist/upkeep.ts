@@ -1,6 +1,7 @@
 import type { Deps } from "../deps.ts";
 import { z } from "zod";
 import type { Database, Tx } from "../../database/database.ts";
+import { earliestOf, firstOf } from "../../database/earliest.ts";
 import { insertRows } from "../../database/insert.ts";
 import { inBatches } from "../../kernel/pause.ts";
 import { processCall, requirePermission, type Call } from "../../kernel/call.ts";
@@ -108,6 +109,15 @@ export function createSweep({ database, records, clock }: { database: Database; 
     async expireDue(call: Call): Promise<number> {
       requirePermission(call, "system.act");
       return await inBatches(batch, () => sweepBatch(call));
+    },
+
+    /** When the next record starts or ends. */
+    async nextDue(): Promise<Date | null> {
+      const ending = endingStatuses.map((status) => ({ status }));
+      return firstOf(
+        await earliestOf(database.read, "BlacklistRecord", "startsAt", [{ status: "scheduled" }]),
+        await earliestOf(database.read, "BlacklistRecord", "expiresAt", ending),
+      );
     },
   };
 }

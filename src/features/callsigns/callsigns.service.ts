@@ -1,4 +1,5 @@
 import type { Deps } from "../deps.ts";
+import { earliestOf } from "../../database/earliest.ts";
 import { choose, type CallsignWish } from "./choice.ts";
 import type { CallsignReader } from "./keys.ts";
 import { createCallsignRecords, standOf, timeIsOver, type CallsignRecordsDeps, type CallsignRecords } from "./records.ts";
@@ -77,5 +78,8 @@ export function createCallsignsSweep({ database, records, clock }: CallsignSweep
       requirePermission(call, permission);
       return await inBatches(batch, () => sweepBatch(call));
     },
+
+    /** When the next reservation or rest ends. */
+    nextDue: (): Promise<Date | null> => earliestOf(database.read, "CallsignSlot", "until", [{ state: "reserved" }, { state: "held" }]),
   };
 }

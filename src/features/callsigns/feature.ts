@@ -15,7 +15,7 @@ export const callsigns = feature({
   create: ({ roster, ...deps }: Omit<CallsignsDeps, "lines"> & { roster: Pick<RosterService, "lines"> }) => ({
     callsigns: createCallsignsService({ ...deps, lines: roster.lines }),
   }),
-  jobs: ({ callsigns }) => ({ callsigns: callsigns.sweep }),
+  jobs: ({ callsigns }) => ({ callsigns: { run: callsigns.sweep, nextDue: callsigns.nextDue } }),
 });
 
 export const callsignRegistry = feature({

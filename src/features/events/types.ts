@@ -40,7 +40,11 @@ const rows = [
   ["list_actions.held", "blacklist.read", "More was due about listed people than an hour allows: the rest waits for a confirmation"],
   ["list_actions.released", "blacklist.read", "What waited for a confirmation was let through, or dropped and taken back"],
   ["listed_person.cleared", "blacklist.read", "A server is to be told no more of somebody: the record ended, or they are left alone there"],
-  ["listed_person.joined", "blacklist.read", "Somebody who is listed is in a server that wants to be told of it"],
+  [
+    "listed_person.joined",
+    "blacklist.read",
+    "Somebody who is listed is in a server that wants to be told of it; `by_rule`: whether it has a rule for the list",
+  ],
   ["match.closed", "users.matches.read", "A match ended: resolved away, left, void or expired"],
   ["match.opened", "users.matches.read", "A person matches a record, for the first time or again"],
   ["owner.changed", "staff.read", "Somebody became an owner or is one no longer"],

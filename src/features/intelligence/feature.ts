@@ -26,7 +26,7 @@ export const intelligence = feature({
     matchCounts: createMatchCounts(deps.events),
   }),
   routes: (services) => intelligenceRoutes(services),
-  jobs: ({ matches }) => ({ matches: matches.sweep }),
+  jobs: ({ matches }) => ({ matches: { run: matches.sweep, nextDue: matches.nextDue } }),
   metrics: ({ matchCounts }) => ({ provost_matches_total: () => matchCounts().map(([change, count]) => [{ change }, count]) }),
   async load({ matches, changes, cluster }) {
     changes.listen("blacklist_records", ({ keys }) =>

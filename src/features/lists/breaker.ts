@@ -15,7 +15,7 @@ export type Breaker = ReturnType<typeof createBreaker>;
 export interface BreakerDeps extends Deps<"database" | "clock" | "servedGuilds" | "events"> {
   ledger: Ledger;
   conflicts: Pick<Conflicts, "requireMayDecideAbout">;
-  /** On how many people an hour a guild acts by itself. */
+  /** How many actions and proposals an hour a guild makes by itself. */
   most: number;
   /** There is something to do. */
   wake: () => void;
@@ -66,14 +66,14 @@ export function createBreaker({ database, clock, servedGuilds, events, ledger, c
 
   return {
     /**
-     * Whether one more action is too many for this hour.
+     * Whether one more action or proposal is too many for this hour.
      * @returns the batch it waits in; null: it may be done
      */
     async batchFor(tx: Tx, guildId: string): Promise<string | null> {
       await lock(tx, guildId);
       const waiting = await tx.db.listAction.findFirst({ where: heldIn(guildId), select: { batchId: true } });
       if (waiting !== null) return waiting.batchId;
-      const ofHour = { guildId, stance: "apply", allowedAt: { gt: addSeconds(tx.now, -hour) } };
+      const ofHour = { guildId, stance: { in: ["apply", "propose"] }, allowedAt: { gt: addSeconds(tx.now, -hour) } };
       if ((await tx.db.listAction.count({ where: ofHour })) < most) return null;
       const batchId = uuid7(tx.now.getTime());
       // What was done within the hour is taken back with the rest, if it was a mistake.

@@ -1,5 +1,6 @@
 import type { Deps } from "../deps.ts";
 import type { Tx } from "../../database/database.ts";
+import { earliestOf } from "../../database/earliest.ts";
 import type { ListExemption } from "../../generated/sqlite/client.ts";
 import { requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
 import { addSeconds } from "../../kernel/clock.ts";
@@ -108,6 +109,9 @@ export function createExemptionsService({ database, audit, cursors, clock, serve
       requirePermission(call, "system.act");
       return await inBatches(sweptAtOnce, () => expireSome(call));
     },
+
+    /** When the next exemption ends. */
+    nextDue: (): Promise<Date | null> => earliestOf(database.read, "ListExemption", "until"),
   };
 }
 

@@ -117,7 +117,11 @@ export const lists = feature({
     return { lists: { ...services, worker, sweep: createLedgerSweep(deps), roleWatch } };
   },
   routes: ({ lists }) => listsRoutes(lists),
-  jobs: ({ lists }) => ({ exemptions: lists.exemptions.expireDue, listActions: lists.sweep, stanceRoles: lists.roleWatch.look }),
+  jobs: ({ lists }) => ({
+    exemptions: { run: lists.exemptions.expireDue, nextDue: lists.exemptions.nextDue },
+    listActions: lists.sweep,
+    stanceRoles: lists.roleWatch.look,
+  }),
   start({ lists, events }) {
     events.onOthers(lists.worker.wake);
     lists.worker.start();

@@ -11,8 +11,9 @@ import { leaseFrom, maxAttempts, type DueTask } from "../../kit/task.ts";
 import { afterWithdrawing, markOf } from "./causes.ts";
 import { endingOf, isUndoable, lockPerson, type ActionChanges, type Ledger } from "./ledger.ts";
 import type { ListActionName } from "./lists.schema.ts";
+import { barOf, isBarred } from "./stance-roles.ts";
 
-export interface ListedActionsDeps extends Deps<"database" | "access"> {
+export interface ListedActionsDeps extends Deps<"database" | "access" | "guildState"> {
   ledger: Ledger;
   causesInForce: Pick<CausesInForce, "afterWithdrawing">;
 }
@@ -27,7 +28,7 @@ const states = ["pending", "undoing"] as const;
 const ended = { dueAt: null, lastError: null, mayBeDone: false };
 
 /** What guilds have the bot do to listed people, and take back, as actions for {@link createDiscordActions}. */
-export function createListedActions({ database, access, ledger, causesInForce }: ListedActionsDeps): ActionSource<Claim> {
+export function createListedActions({ database, access, guildState, ledger, causesInForce }: ListedActionsDeps): ActionSource<Claim> {
   async function open(tx: Tx, id: string): Promise<ListAction | null> {
     const found = await tx.db.listAction.findUnique({ where: { id }, select: { userId: true } });
     if (found === null) return null;
@@ -49,6 +50,11 @@ export function createListedActions({ database, access, ledger, causesInForce }:
     const { isOwner, held } = access.of(row.userId);
     if (row.state === "pending" && (isOwner || held.length > 0)) {
       await ledger.change(tx, row, endingOf(row, tx.now), { why: "They are staff." });
+      return "handled";
+    }
+    // The role may have become a staff role since the rule was saved.
+    if (row.state === "pending" && row.roleId !== null && isBarred(barOf({ access, guildState }, row.guildId, row.roleId))) {
+      await ledger.change(tx, row, endingOf(row, tx.now), { why: "Lists do not give this role." });
       return "handled";
     }
     const until = row.until ?? addSeconds(tx.now, row.seconds ?? 0);

@@ -111,7 +111,7 @@ export function listsRoutes({ stances, exemptions, breaker }: Services): Route[]
     }),
     get("/guilds/{guild_id}/held-actions", "getHeldActions", {
       summary: "See what waits for a confirmation",
-      description: "A server acts on `ACTION_BREAKER` listed people an hour by itself. What is more waits here.",
+      description: "A server acts on, or files proposals about, `ACTION_BREAKER` listed people an hour by itself. What is more waits here.",
       access: { permission: listsPolicy.read },
       request: { params },
       success: { status: 200, shape: "single", schema: HeldActionsView, description: "What waits", example: heldExample },

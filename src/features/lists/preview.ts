@@ -83,7 +83,7 @@ export function createPreviews({ database, clock, access, sources, ownList, rule
     propose: people.propose.size,
     apply: people.apply.size,
     take_back: people.takeBack.size,
-    waiting: Math.max(0, people.apply.size - most),
+    waiting: Math.max(0, people.apply.size + people.propose.size - most),
   });
 
   /** Which of some people are in each guild. */

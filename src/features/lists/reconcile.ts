@@ -8,7 +8,7 @@ import { endingOf, lockPerson, standingKeyOf, type ActionState, type Ledger } fr
 import type { ListSource } from "./own-list.ts";
 import type { Rules } from "./rules.ts";
 import { barOf, isBarred } from "./stance-roles.ts";
-import { verdictsOf, type Verdict } from "./verdict.ts";
+import { hasRuleFor, verdictsOf, type Verdict } from "./verdict.ts";
 
 export interface ReconcileDeps extends Deps<"audit" | "access" | "events"> {
   sources: readonly ListSource[];
@@ -43,10 +43,12 @@ export function createReconcile({ sources, rules, breaker, ledger, events, guild
     if (verdict.stance === "notify") {
       await ledger.begin(tx, { ...what, state: "done" });
       const { listId, reference } = verdict.listing;
-      events.emit(tx, { type: "listed_person.joined", data: { guild_id: guildId, user_id: userId, number: reference, list: listId } });
+      const byRule = hasRuleFor(rules.of(guildId), verdict.listing);
+      const data = { guild_id: guildId, user_id: userId, number: reference, list: listId, by_rule: byRule };
+      events.emit(tx, { type: "listed_person.joined", data });
       return;
     }
-    const batchId = verdict.stance === "apply" ? await breaker.batchFor(tx, guildId) : null;
+    const batchId = await breaker.batchFor(tx, guildId);
     await ledger.begin(tx, { ...what, state: batchId === null ? "pending" : "held", batchId });
   }
 

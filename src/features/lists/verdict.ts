@@ -46,6 +46,11 @@ const unsaid: StanceRule = {
   min_severity: "low",
 };
 
+/** Whether a guild has a rule for a listing. */
+export function hasRuleFor(rules: readonly StanceRule[], listing: Pick<Listing, "listId" | "category">): boolean {
+  return ruleFor(rules, listing) !== unsaid;
+}
+
 /** The rule that a listing meets: that of its category, else that of the rest of its list, else that all are told. */
 export function ruleFor(rules: readonly StanceRule[], { listId, category }: Pick<Listing, "listId" | "category">): StanceRule {
   const ofList = rules.filter(({ list }) => list === listId);

@@ -36,6 +36,8 @@ export type KeptEnd = number | undefined;
 export interface MessageRefusal {
   channelId: string;
   detail: string;
+  /** Whether Discord does not take this message, while it may take others. */
+  isContent: boolean;
 }
 
 const noMessages = "Discord takes no messages of the bot in this channel; it is tried again";
@@ -63,8 +65,8 @@ export function createKeeping({ database, logger, fingerprintKey }: KeepingDeps)
     warned.add(key);
   }
 
-  function refused(wanted: string, place: Place, detail: string): undefined {
-    refusals.set(wanted, { channelId: place.channelId, detail });
+  function refused(wanted: string, place: Place, { detail, isContent }: Omit<MessageRefusal, "channelId">): undefined {
+    refusals.set(wanted, { channelId: place.channelId, detail, isContent });
     return warn(place, detail);
   }
 
@@ -94,7 +96,7 @@ export function createKeeping({ database, logger, fingerprintKey }: KeepingDeps)
     // What was posted before is found again by its nonce, and shows what was so then.
     const end = isUnsure && posted.outcome === "done" ? await messages.edit(place.channelId, posted.messageId, message) : posted;
     if (end.outcome === "later") return end.afterMs;
-    if (end.outcome !== "done") return refused(key, place, end.outcome === "refused" ? end.detail : "It is gone.");
+    if (end.outcome !== "done") return refused(key, place, end.outcome === "refused" ? end : { detail: "It is gone.", isContent: false });
     await keep(key, place, { messageId: end.messageId, shown });
     for (const known of warned) if (known.startsWith(place.channelId)) warned.delete(known);
     const pinned = isPinned ? await messages.pin(place.channelId, end.messageId) : undefined;
@@ -106,8 +108,11 @@ export function createKeeping({ database, logger, fingerprintKey }: KeepingDeps)
     /** What was refused when it was last tried. */
     refusals: (): readonly MessageRefusal[] => [...refusals.values()],
 
-    /** Whether Discord refused a message when it was last tried. */
-    isRefused: (key: string): boolean => refusals.has(key),
+    /** Why Discord refused a message when it was last tried; undefined: it did not. */
+    refusalOf: (key: string): MessageRefusal | undefined => refusals.get(key),
+
+    /** Whether a message is known. */
+    isKept: async (key: string): Promise<boolean> => (await database.read.reviewCard.count({ where: { requestId: key } })) > 0,
 
     /** Know of a message no more: it stays as it is. */
     async forget(key: string): Promise<void> {
@@ -138,7 +143,7 @@ export function createKeeping({ database, logger, fingerprintKey }: KeepingDeps)
             isChecked: isPosted && care !== "changed",
           });
       if (end.outcome === "later") return end.afterMs;
-      if (end.outcome === "refused") return isPosted ? refused(key, at, end.detail) : warn(at, end.detail);
+      if (end.outcome === "refused") return isPosted ? refused(key, at, end) : warn(at, end.detail);
       if (end.outcome === "done") return card.shown === shown ? undefined : await keep(key, at, { messageId: card.messageId, shown });
       if (!isPosted) return await keep(key, at, { messageId: null, shown });
       return await post(messages, wanted, { place: place ?? at, last: card.messageId, shown, isUnsure });

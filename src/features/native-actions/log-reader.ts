@@ -6,7 +6,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import type { DiscordCalls } from "../../kernel/discord-port.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { pause } from "../../kernel/pause.ts";
-import { idAt, laterOf, LogEntry, readEntry, type Seen } from "./entries.ts";
+import { idAt, laterOf, LogEntry, type Seen } from "./entries.ts";
 import type { NativeRecords } from "./records.ts";
 
 export type LogReader = ReturnType<typeof createLogReader>;
@@ -15,8 +15,10 @@ export interface LogReaderDeps {
   guildId: string;
   rest: DiscordCalls;
   records: Pick<NativeRecords, "positionOf" | "write">;
-  /** The bot's own account. */
-  selfId: () => string | undefined;
+  /** What an entry says was done to a person; undefined for everything else. */
+  read: (entry: LogEntry) => Seen | undefined;
+  /** Whether the entry about what an event told of was seen since. */
+  isExplained: (seen: Seen) => boolean;
   clock: Clock;
   logger: Logger;
   stopping: AbortSignal;
@@ -40,7 +42,7 @@ const Page = z.object({ audit_log_entries: z.array(z.unknown()) });
  * One thing at a time and in order, whatever arrives meanwhile.
  */
 export function createLogReader(deps: LogReaderDeps) {
-  const { guildId, rest, records, selfId, clock, logger, stopping } = deps;
+  const { guildId, rest, records, clock, logger, stopping } = deps;
   const waiting: Seen[] = [];
   /** Whether everything before what waits has been read. */
   let isCaughtUp = false;
@@ -105,7 +107,7 @@ export function createLogReader(deps: LogReaderDeps) {
       const read = entries.flatMap((entry) => LogEntry.safeParse(entry).data ?? []);
       const end = read.reduce((latest, { id }) => laterOf(latest, id), from);
       await writeAll(
-        read.flatMap((entry) => readEntry(guildId, entry, selfId()) ?? []),
+        read.flatMap((entry) => deps.read(entry) ?? []),
         end,
       );
       if (entries.length < pageSize || end === from || stopping.aborted) return true;
@@ -119,7 +121,10 @@ export function createLogReader(deps: LogReaderDeps) {
       if (waiting.length === 0 || !isCaughtUp || stopping.aborted) return;
       const slice = waiting.slice(0, sliceSize);
       const upTo = slice.length === waiting.length ? last : slice.findLast(({ entryId }) => entryId !== null)?.entryId;
-      await write(slice, upTo ?? undefined);
+      await write(
+        slice.filter((seen) => !deps.isExplained(seen)),
+        upTo ?? undefined,
+      );
       waiting.splice(0, slice.length);
       await nextTurn();
     }

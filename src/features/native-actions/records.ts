@@ -2,10 +2,10 @@ import type { Deps } from "../deps.ts";
 import { insertRows } from "../../database/insert.ts";
 import type { Tx } from "../../database/database.ts";
 import type { NativeAction } from "../../generated/sqlite/client.ts";
-import { addSeconds } from "../../kernel/clock.ts";
 import { systemCall } from "../../kernel/call.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 import { laterOf, type Seen } from "./entries.ts";
+import { pairedWithinMs } from "./pairs.ts";
 
 export type NativeRecords = ReturnType<typeof createNativeRecords>;
 
@@ -25,10 +25,6 @@ export type OnEnded = (tx: Tx, ended: readonly EndedByHand[]) => Promise<void>;
 /** What is compared of what is recorded. */
 type Known = Pick<NativeAction, "kind" | "userId" | "at">;
 
-/** An event and the entry of the log about the same thing are this close, in seconds. */
-const sameWithin = 60;
-/** The clocks of Discord and of this machine differ by this many milliseconds at most. */
-const apartMs = 2000;
 const ends: Partial<Record<Seen["kind"], EndedByHand["kind"]>> = { unban: "ban", timeout_lift: "timeout" };
 
 /** The only writer of what others did, and of how far each log was read. */
@@ -48,7 +44,7 @@ export function createNativeRecords({ database }: Deps<"database">) {
     const added: Seen[] = [];
     for (const seen of fresh) {
       if (seen.entryId === null) {
-        if (!isKnown([...close, ...added], seen)) added.push(seen);
+        added.push(seen);
         continue;
       }
       const nameless = close.find((one) => one.entryId === null && isSame(one, seen));
@@ -70,8 +66,8 @@ export function createNativeRecords({ database }: Deps<"database">) {
     const bans = slice.filter(({ kind }) => kind === "ban" || kind === "unban");
     if (bans.length === 0) return [];
     const times = bans.map(({ at }) => at.getTime());
-    const from = addSeconds(new Date(Math.min(...times)), -sameWithin);
-    const to = addSeconds(new Date(Math.max(...times)), sameWithin);
+    const from = new Date(Math.min(...times) - pairedWithinMs);
+    const to = new Date(Math.max(...times) + pairedWithinMs);
     return await db.nativeAction.findMany({
       where: {
         guildId,
@@ -118,15 +114,8 @@ export function createNativeRecords({ database }: Deps<"database">) {
   };
 }
 
-/** Whether the last that is known of a person at that time is the very thing. A ban is not told of twice before it was lifted. */
-function isKnown(rows: readonly Known[], { userId, kind, at }: Seen): boolean {
-  const before = rows.filter((one) => one.userId === userId && one.at.getTime() <= at.getTime() + apartMs);
-  const last = before.toSorted((one, other) => one.at.getTime() - other.at.getTime()).at(-1);
-  return last?.kind === kind;
-}
-
 function isSame(one: Known, other: Seen): boolean {
-  const isClose = Math.abs(one.at.getTime() - other.at.getTime()) <= sameWithin * 1000;
+  const isClose = Math.abs(one.at.getTime() - other.at.getTime()) <= pairedWithinMs;
   return one.kind === other.kind && one.userId === other.userId && isClose;
 }
 

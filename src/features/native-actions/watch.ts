@@ -3,6 +3,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import type { DiscordCalls, SentBans } from "../../kernel/discord-port.ts";
 import { readEntry, type LogEntry, type Seen } from "./entries.ts";
 import { createLogReader, type LogReader } from "./log-reader.ts";
+import { createPairs } from "./pairs.ts";
 import type { NativeRecords } from "./records.ts";
 
 export type NativeWatch = ReturnType<typeof createNativeWatch>;
@@ -21,23 +22,43 @@ const entryMs = 1000;
 export function createNativeWatch({ discord, records, clock, logger }: NativeWatchDeps) {
   const stopping = new AbortController();
   const readers = new Map<string, LogReader>();
+  const pairs = createPairs(clock);
   /** Bans that an event told of and no entry yet. */
-  const unexplained = new Map<string, NodeJS.Timeout>();
+  const unexplained = new Map<Seen, NodeJS.Timeout>();
   let selfId: string | undefined;
+  let lastAt = 0;
+
+  /** When an event came: each later than the one before, so that what happened in one millisecond stays in its order. */
+  function nextMoment(): Date {
+    lastAt = Math.max(clock.now().getTime(), lastAt + 1);
+    return new Date(lastAt);
+  }
 
   function readerOf(guildId: string): LogReader {
     const known = readers.get(guildId);
     if (known !== undefined) return known;
-    const made = createLogReader({ guildId, rest: discord.rest, records, selfId: () => selfId, clock, logger, stopping: stopping.signal });
+    const read = (entry: LogEntry): Seen | undefined => seenIn(guildId, entry);
+    const isExplained = (seen: Seen): boolean => pairs.isExplained(seen);
+    const made = createLogReader({ guildId, rest: discord.rest, records, read, isExplained, clock, logger, stopping: stopping.signal });
     readers.set(guildId, made);
     return made;
   }
 
-  const keyOf = ({ kind, guildId, userId }: Pick<Seen, "kind" | "guildId" | "userId">) => [kind, guildId, userId].join(":");
+  /** What an entry says was done to a person, however it was heard of; the event about the same thing waits no more. */
+  function seenIn(guildId: string, entry: LogEntry): Seen | undefined {
+    const seen = readEntry(guildId, entry, selfId);
+    if (seen === undefined) return undefined;
+    const event = pairs.entry(seen);
+    if (event !== undefined) {
+      clearTimeout(unexplained.get(event));
+      unexplained.delete(event);
+    }
+    return seen.actorId === null && isSent(seen) ? { ...seen, isOurs: true } : seen;
+  }
 
-  function explained(seen: Seen): void {
-    clearTimeout(unexplained.get(keyOf(seen)));
-    unexplained.delete(keyOf(seen));
+  /** Whether the bot itself did it a moment ago. */
+  function isSent({ kind, guildId, userId }: Seen): boolean {
+    return (kind === "ban" || kind === "unban") && discord.sentBans.has({ kind, guildId, userId });
   }
 
   /** Resolves when nothing is under way. */
@@ -58,28 +79,27 @@ export function createNativeWatch({ discord, records, clock, logger }: NativeWat
     },
     /** The log of a guild has a new entry. */
     entry(guildId: string, entry: LogEntry): void {
-      const seen = readEntry(guildId, entry, selfId);
+      const seen = seenIn(guildId, entry);
       const reader = readerOf(guildId);
       reader.heard(entry);
-      if (seen === undefined) return;
-      explained(seen);
-      reader.add(seen);
+      if (seen !== undefined) reader.add(seen);
     },
     /** Somebody was banned, or their ban was lifted; who did it only the log says. */
     ban(kind: "ban" | "unban", guildId: string, userId: string): void {
-      const action = { kind, guildId, userId };
-      if (stopping.signal.aborted || unexplained.has(keyOf(action))) return;
-      const at = clock.now();
+      if (stopping.signal.aborted) return;
+      const unnamed = { entryId: null, actorId: null, reason: null, until: null, isOurs: false };
+      const seen: Seen = { kind, guildId, userId, ...unnamed, at: nextMoment() };
+      if (pairs.event(seen)) return;
       const record = (): void => {
-        unexplained.delete(keyOf(action));
-        if (discord.sentBans.has(action)) return;
-        readerOf(guildId).add({ ...action, entryId: null, actorId: null, reason: null, until: null, at, isOurs: false });
+        unexplained.delete(seen);
+        if (!isSent(seen)) readerOf(guildId).add(seen);
       };
-      unexplained.set(keyOf(action), setTimeout(record, entryMs));
+      unexplained.set(seen, setTimeout(record, entryMs));
     },
     /** Guilds whose audit log the bot may not view. */
     unseen: (): string[] => [...readers].flatMap(([guildId, reader]) => (reader.mayView() === false ? [guildId] : [])),
     async tend(): Promise<void> {
+      pairs.sweep();
       for (const reader of readers.values()) await reader.tend();
     },
     idle,

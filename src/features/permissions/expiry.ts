@@ -1,5 +1,6 @@
 import type { Deps } from "../deps.ts";
 import type { Tx } from "../../database/database.ts";
+import { earliestOf } from "../../database/earliest.ts";
 import { inBatches } from "../../kernel/pause.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
 import type { AuditService } from "../audit/audit.service.ts";
@@ -19,7 +20,6 @@ const batch = 100;
 
 /**
  * What time does to entries and suspensions. Decisions ignore what has ended at once; this takes it off the books.
- * @returns ends every entry and suspension past its end, and answers of how many people
  */
 export function createExpiry({ database, audit, events, access, clock }: ExpiryDeps) {
   const userRows = createUserRows(access);
@@ -59,8 +59,14 @@ export function createExpiry({ database, audit, events, access, clock }: ExpiryD
     });
   }
 
-  return async (call: Call): Promise<number> => {
-    requirePermission(call, permissionsPolicy.jobs);
-    return await inBatches(batch, () => expireBatch(call));
+  return {
+    /** End every entry and suspension past its end. @returns how many people it was about */
+    async expireEntries(call: Call): Promise<number> {
+      requirePermission(call, permissionsPolicy.jobs);
+      return await inBatches(batch, () => expireBatch(call));
+    },
+
+    /** When the next entry or suspension ends. */
+    nextDue: (): Promise<Date | null> => earliestOf(database.read, "UserPermission", "expiresAt"),
   };
 }

@@ -22,5 +22,5 @@ export const permissions = feature({
   commands: permissionCommands,
   create: (deps: PermissionsDeps) => ({ permissions: createPermissionsService(deps) }),
   routes: ({ permissions }) => permissionsRoutes(permissions),
-  jobs: ({ permissions }) => ({ permissions: permissions.expireDue }),
+  jobs: ({ permissions }) => ({ permissions: { run: permissions.expireDue, nextDue: permissions.nextDue } }),
 });

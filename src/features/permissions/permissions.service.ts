@@ -41,7 +41,7 @@ export function createPermissionsService({ clock = systemClock, ...deps }: Permi
     );
   const ground = { ...deps, clock, requireGrants, requireKeys };
   const owners = createOwners(ground);
-  const expireEntries = createExpiry(ground);
+  const { expireEntries, nextDue } = createExpiry(ground);
 
   return {
     /** Every permission there is. */
@@ -100,6 +100,7 @@ export function createPermissionsService({ clock = systemClock, ...deps }: Permi
       await owners.handleLastOwnersLost(call);
       return people;
     },
+    nextDue,
   };
 }
 

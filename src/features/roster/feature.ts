@@ -16,7 +16,7 @@ import { createRosterSync, type RosterSyncDeps } from "./sync/sync.service.ts";
 /** Who belongs to the staff, as other features write it. */
 export const roster = feature({
   create: (deps: RosterDeps) => ({ roster: createRosterService(deps) }),
-  jobs: ({ roster }) => ({ roster: roster.sweep }),
+  jobs: ({ roster }) => ({ roster: { run: roster.sweep, nextDue: roster.nextDue } }),
 });
 
 /** The roster and Discord, kept in step. */

@@ -1,4 +1,5 @@
 import type { Deps } from "../deps.ts";
+import { earliestOf } from "../../database/earliest.ts";
 import { createRosterLeave, dropFindingsNaming } from "./names.ts";
 import { addLines } from "./lines.ts";
 import { createRosterRecords, type RosterRecordsDeps, type RosterRecords } from "./records.ts";
@@ -71,5 +72,9 @@ export function createRosterSweep({ database, records, clock }: RosterSweepDeps)
       requirePermission(call, permission);
       return await inBatches(batch, () => sweepBatch(call));
     },
+
+    /** When the next suspension or probation ends. */
+    nextDue: (): Promise<Date | null> =>
+      earliestOf(database.read, "RosterEntry", "suspendedUntil", [{ status: "suspended" }, { status: "probation" }]),
   };
 }

@@ -21,5 +21,5 @@ export const registry = feature({
     registry: createRegistryService({ ...deps, readInvite: readInvite(config.discord.apiBase) }),
   }),
   routes: ({ registry }) => serversRoutes(registry),
-  jobs: ({ registry }) => ({ registry: registry.sweep }),
+  jobs: ({ registry }) => ({ registry: { run: registry.sweep, nextDue: registry.nextDue } }),
 });

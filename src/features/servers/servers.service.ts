@@ -29,7 +29,7 @@ export interface RegistryDeps extends AgreementDeps {
 export function createRegistryService(deps: RegistryDeps) {
   const { database, cursors, clock } = deps;
   const rows = createServerRows(deps);
-  const { sweepAgreements, ...agreements } = createAgreements(deps);
+  const { sweepAgreements, nextAgreement, ...agreements } = createAgreements(deps);
   const { sweepClearances, ...clearances } = createClearances(deps);
   const { sweepInvites } = createInviteSweep(deps);
 
@@ -91,6 +91,9 @@ export function createRegistryService(deps: RegistryDeps) {
       requirePermission(call, registryPermissions.sweep);
       return (await sweepAgreements(call)) + (await sweepClearances(call)) + (await sweepInvites(call));
     },
+
+    /** When the next agreement starts or ends. */
+    nextDue: nextAgreement,
   };
 }
 

@@ -7,5 +7,5 @@ export const staff = feature({
   commands: staffCommands,
   create: (deps: StaffDeps) => ({ staff: createStaffService(deps) }),
   routes: ({ staff }) => staffRoutes(staff),
-  jobs: ({ staff }) => ({ staff: staff.expireDue }),
+  jobs: ({ staff }) => ({ staff: { run: staff.expireDue, nextDue: staff.nextDue } }),
 });

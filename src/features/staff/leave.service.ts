@@ -1,5 +1,6 @@
 import type { Deps } from "../deps.ts";
 import type { Tx } from "../../database/database.ts";
+import { firstOf } from "../../database/earliest.ts";
 import { requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
 import { fieldError } from "../../kernel/errors.ts";
 import type { AuditService } from "../audit/audit.service.ts";
@@ -108,12 +109,23 @@ export function createLeavesService({ database, audit, events, access, permissio
       for (let index = 0; index < due.length; index += batch) await endDueLeaves(call, due.slice(index, index + batch));
       return due.length;
     },
+
+    /** When the next leave begins or ends. */
+    async nextDue(): Promise<Date | null> {
+      const now = clock.now();
+      const rows = await database.read.staffProfile.findMany({ where: { leaveFrom: { not: null } } });
+      return firstOf(...rows.map((row) => (hasBegunUntold(row, now) || isPlanned(row, now) ? row.leaveFrom : row.leaveUntil)));
+    },
   };
 }
 
 interface Note {
   change: "loa_start" | "loa_end";
   reason?: string;
+}
+
+function isPlanned({ leaveFrom }: ProfileRow, now: Date): boolean {
+  return leaveFrom !== null && leaveFrom > now;
 }
 
 /** @throws ProblemError validation_failed */

@@ -102,6 +102,7 @@ export function createStaffService(given: StaffDeps) {
       watch.look();
       return due;
     },
+    nextDue: leaves.nextDue,
   };
 }
 

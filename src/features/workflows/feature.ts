@@ -102,7 +102,15 @@ export const workflows = feature({
     ...draftsRoutes(drafts),
     ...directRoutes(workflows.direct),
   ],
-  jobs: ({ workflows }) => ({ workflows: workflows.expireDue, reminders: workflows.remind, suspensions: workflows.resumeDue }),
+  jobs: ({ workflows }) => ({
+    workflows: {
+      // A record that an expired appeal suspended counts again at once.
+      run: async (call) => ((await workflows.expireDue(call)) === 0 ? undefined : workflows.resumeDue(call)),
+      nextDue: workflows.nextExpiry,
+    },
+    reminders: { run: workflows.remind, nextDue: workflows.nextReminder },
+    suspensions: workflows.resumeDue,
+  }),
 });
 
 type AppealsNeeds = Omit<AppealsDeps, "questions"> &

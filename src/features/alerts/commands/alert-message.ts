@@ -20,6 +20,13 @@ const openRequest = (data: AlertData, t: Translate): Buttons => [
 const openRecord = (data: AlertData, t: Translate): APIButtonComponentWithCustomId =>
   pressButton(alertPresses.record, { record: text(data, "number") }, t("alert open"), "main");
 
+/** What can be done about the people of a summary. */
+const summaryButtons = (data: AlertData, t: Translate): Buttons => [
+  data["list"] === ownList
+    ? pressButton(alertPresses.blacklist, {}, t("alert open"), "main")
+    : pressButton(alertPresses.followedList, { list: text(data, "list") }, t("alert open"), "main"),
+];
+
 /** What can be done about an alert at once. */
 const buttonsOf: Readonly<Record<AlertKind, (data: AlertData, t: Translate) => Buttons>> = {
   listed_person_joined: (data, t) => [
@@ -55,11 +62,21 @@ function filledFrom(data: AlertData, t: Translate): Readonly<Record<string, stri
   return Object.fromEntries(shown);
 }
 
+function summaryKey({ count, isAll }: NonNullable<ShownAlert["summary"]>) {
+  if (isAll) return count === 1 ? "alert summary all-one" : "alert summary all";
+  return count === 1 ? "alert summary one" : "alert summary";
+}
+
 /** An alert as a message: what happened, and what can be done about it; once it is over, that it is. It mentions nobody so that they are notified. */
-export function alertMessage({ kind, isOver, data, at }: ShownAlert, t: Translate): CardMessage {
-  const title = cut(t(`alert ${kind} title`), maxTitle);
+export function alertMessage({ kind, isOver, data, at, summary }: ShownAlert, t: Translate, listName?: string): CardMessage {
+  const title = cut(t(summary === undefined ? `alert ${kind} title` : "alert summary title"), maxTitle);
   const timestamp = at.toISOString();
   if (isOver) return { embeds: [{ title, description: t("alert over"), color: colours.over, timestamp }], components: [] };
+  if (summary !== undefined) {
+    const list = data["list"] === ownList ? t("alert summary own") : escapeText(listName ?? text(data, "list"));
+    const description = t(summaryKey(summary), { count: summary.count, list });
+    return { embeds: [{ title, description, color: colours.waiting, timestamp }], components: [rowOf(...summaryButtons(data, t))] };
+  }
   const description = t(`alert ${kind}`, filledFrom(data, t));
   return {
     embeds: [{ title, description, color: colours.waiting, timestamp }],

@@ -48,6 +48,8 @@ export interface MatchesService {
   resolve(call: Call, userId: string, matchId: string, input: ResolveMatchInput, ifMatch?: number): Promise<MatchView>;
   /** End what ends by time: grace periods, exemptions; forget what is closed for long enough. For the job that runs each minute. */
   sweep(call: Call): Promise<number>;
+  /** When the next grace period or exemption ends. */
+  nextDue(): Promise<Date | null>;
   /** @throws ProblemError permission_denied, authorization_required, invalid_cursor */
   list(call: Call, userId: string, query: ListMatchesQuery): Promise<Page<MatchView>>;
 }
@@ -59,7 +61,7 @@ export interface MatchesDeps extends ResolveDeps, Deps<"cursors" | "clock"> {
 export function createMatchesService(deps: MatchesDeps): MatchesService {
   const { database, guildState, grants, servers, cursors, clock, hashOf, reads } = deps;
   const keeper = createIndexKeeper(deps);
-  const sweep = createMatchSweep(deps);
+  const { sweep, nextDue } = createMatchSweep(deps);
 
   return {
     mayList: (userId) => !deps.index.isComplete || deps.index.find([], [userId]).size > 0,
@@ -87,6 +89,7 @@ export function createMatchesService(deps: MatchesDeps): MatchesService {
       requirePermission(call, "system.act");
       return (await keeper.catchUp(call)) + (await sweep(call));
     },
+    nextDue,
 
     async list(call, userId, query) {
       requirePermission(call, intelligencePermissions.matches);

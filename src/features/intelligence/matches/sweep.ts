@@ -1,6 +1,7 @@
 import type { Deps } from "../../deps.ts";
 import { groupBy } from "../../../kernel/group.ts";
 import type { Tx } from "../../../database/database.ts";
+import { earliestOf, firstOf } from "../../../database/earliest.ts";
 import { inBatches } from "../../../kernel/pause.ts";
 import { requirePermission, type Call } from "../../../kernel/call.ts";
 import { addSeconds } from "../../../kernel/clock.ts";
@@ -16,8 +17,8 @@ const deletedAtOnce = 1000;
 /** How long a closed match is kept, in seconds. */
 const keptSeconds = 90 * 86_400;
 
-/** What time does to matches. Answers how many were touched. */
-export function createMatchSweep(deps: SweepDeps): (call: Call) => Promise<number> {
+/** What time does to matches. */
+export function createMatchSweep(deps: SweepDeps) {
   const { database, clock, audit, events } = deps;
   /** Up to when denied applications were looked through. */
   let denialsDone = new Date(0);
@@ -99,10 +100,23 @@ export function createMatchSweep(deps: SweepDeps): (call: Call) => Promise<numbe
     return rows.length;
   }
 
-  return async (call) => {
-    requirePermission(call, "system.act");
-    const opened = await inBatches(rowsAtOnce, () => endGrace(call));
-    const compared = (await inBatches(peopleAtOnce, () => endExemptions(call))) + (await endDenials(call));
-    return opened + compared + (await inBatches(deletedAtOnce, () => forget(call)));
+  return {
+    /** @returns how many matches were touched */
+    async sweep(call: Call): Promise<number> {
+      requirePermission(call, "system.act");
+      const opened = await inBatches(rowsAtOnce, () => endGrace(call));
+      const compared = (await inBatches(peopleAtOnce, () => endExemptions(call))) + (await endDenials(call));
+      return opened + compared + (await inBatches(deletedAtOnce, () => forget(call)));
+    },
+
+    /** When the next grace period or exemption ends. */
+    async nextDue(): Promise<Date | null> {
+      // Closed matches keep the dates of their exemptions: they are not read again and again.
+      const recently = addSeconds(clock.now(), -120);
+      return firstOf(
+        await earliestOf(database.read, "Match", "graceUntil", [{ status: "grace" }]),
+        await earliestOf(database.read, "Match", "exemptUntil", [{ status: "exempt", exemptUntil: { gt: recently }, closedAt: null }]),
+      );
+    },
   };
 }

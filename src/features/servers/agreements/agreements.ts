@@ -1,5 +1,6 @@
 import type { Deps } from "../../deps.ts";
 import type { Database, Tx } from "../../../database/database.ts";
+import { earliestOf, firstOf } from "../../../database/earliest.ts";
 import type { Prisma } from "../../../generated/sqlite/client.ts";
 import { inBatches } from "../../../kernel/pause.ts";
 import { requirePermission, type Call } from "../../../kernel/call.ts";
@@ -119,6 +120,18 @@ export function createAgreements(deps: AgreementDeps) {
 
     /** Start and end what is due by time; answers how many. */
     sweepAgreements: (call: Call): Promise<number> => inBatches(batch, () => sweepBatch(call)),
+
+    /** When the next agreement starts or ends. */
+    nextAgreement: async (): Promise<Date | null> =>
+      firstOf(
+        await earliestOf(database.read, "Agreement", "startsAt", [{ status: "scheduled" }]),
+        await earliestOf(
+          database.read,
+          "Agreement",
+          "endsAt",
+          unended.map((status) => ({ status })),
+        ),
+      ),
   };
 }
 

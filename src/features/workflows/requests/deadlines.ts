@@ -2,6 +2,7 @@ import type { Deps } from "../../deps.ts";
 import { stepOf } from "./steps.ts";
 import { tellOf } from "./told.ts";
 import type { Tx } from "../../../database/database.ts";
+import { earliestOf } from "../../../database/earliest.ts";
 import { inBatches } from "../../../kernel/pause.ts";
 import { requirePermission, type Call } from "../../../kernel/call.ts";
 import { openStatuses } from "../state/table.ts";
@@ -70,6 +71,9 @@ export function createReminders({ database, events, clock }: ReminderDeps) {
       });
       return total;
     },
+
+    /** When the next reminder of a request is due. */
+    nextReminder: (): Promise<Date | null> => earliestOf(database.read, "WorkflowRequest", "remindAt"),
   };
 }
 
@@ -115,5 +119,14 @@ export function createExpiry({ database, audit, events, clock }: ExpiryDeps) {
       requirePermission(call, "system.act");
       return await inBatches(batch, () => expireBatch(call));
     },
+
+    /** When the next open request ends. */
+    nextExpiry: (): Promise<Date | null> =>
+      earliestOf(
+        database.read,
+        "WorkflowRequest",
+        "expiresAt",
+        openStatuses.map((status) => ({ status })),
+      ),
   };
 }
