@@ -51,6 +51,8 @@ export interface RequestPlaces {
   kindOf(key: string, call: Call): Promise<string | undefined>;
   /** Where its card stands, or will: a link or a mention of the channel; undefined where there is none. */
   cardOf(requestId: string): Promise<string | undefined>;
+  /** The servers that a request can name as the place it applies in; the name is null until the bot has seen one. */
+  servers(): readonly { id: string; name: string | null }[];
 }
 
 /** The limits that count in Discord as well: of what costs much, or asks other people for something. */

@@ -102,7 +102,7 @@ export async function createHouse(options: HouseOptions = {}) {
     switchedOff: () => undefined,
     withFile: refuse,
     textOf: refuse,
-    requests: { kindOf: () => Promise.resolve(undefined), cardOf: () => Promise.resolve(undefined) },
+    requests: { kindOf: () => Promise.resolve(undefined), cardOf: () => Promise.resolve(undefined), servers: () => [] },
   });
   const env = sandbox.env();
   const discord = createDiscord({

@@ -28,6 +28,7 @@ import { createDraftRecords, type DraftRecords } from "./drafts/records.ts";
 import { historyRoutes } from "./history/history.routes.ts";
 import { policiesRoutes } from "./policies/policies.routes.ts";
 import { createRequestHost } from "./requests/host.ts";
+import { createServedServers } from "./requests/where.ts";
 import { createReading, type ReadDeps } from "./requests/read.ts";
 import { workflowsRoutes } from "./requests/workflows.routes.ts";
 import { createWorkflowsService, type WorkflowsDeps, type WorkflowsService } from "./requests/workflows.service.ts";
@@ -61,7 +62,7 @@ export const requestRecords = feature({
 
 interface WorkflowsNeeds
   extends
-    Omit<WorkflowsDeps, "referencePrefix" | "drafts" | "notices">,
+    Omit<WorkflowsDeps, "referencePrefix" | "drafts" | "notices" | "served">,
     Omit<DraftsDeps, "workflows" | "records">,
     Pick<Core, "config" | "operator" | "publicUrl"> {
   audit: AuditService;
@@ -79,7 +80,9 @@ export const workflows = feature({
   create({ config, draftRecords, eventStreams, consentEnds, ...deps }: WorkflowsNeeds) {
     const notices = createNoticeTexts({ ...deps, appealPage: config.http.isPublic ? () => `${deps.publicUrl()}/appeal` : undefined });
     consentEnds.register(createCheckEnd(deps));
-    const workflows = createWorkflowsService({ ...deps, notices, drafts: draftRecords, referencePrefix: config.referencePrefix });
+    const { referencePrefix, discord } = config;
+    const served = createServedServers(discord.guildIds, deps.guildState);
+    const workflows = createWorkflowsService({ ...deps, notices, drafts: draftRecords, referencePrefix, served });
     const drafts = createDraftsService({ ...deps, records: draftRecords, workflows });
     eventStreams.registerHiddenIds(workflows.comments.hiddenIds);
     for (const reader of [deps.audit, eventStreams]) reader.registerHiddenIds(drafts.hiddenIds);
@@ -150,8 +153,9 @@ type CardsNeeds = Omit<CardsDeps, "pauses" | "looks"> & Core & { workflows: Work
 /** Requests as cards in Discord, and where a request is found there. */
 export const cards = feature({
   create({ pauses, workflows, ...deps }: CardsNeeds) {
+    const servers = createServedServers(deps.config.discord.guildIds, deps.guildState);
     const cards = createCards({ ...deps, workflows, looks: createLooks(deps.guildState), pauses: pauses.cards });
-    return { cards, requestPlaces: { kindOf: workflows.kindOfKey, cardOf: cards.linkOf } };
+    return { cards, requestPlaces: { kindOf: workflows.kindOfKey, cardOf: cards.linkOf, servers } };
   },
   controls: ({ cards, clock }, verbs, kept) => createReviewControls({ verbs, kept, clock, refresh: cards.refresh }),
   metrics: ({ cards }) => ({ provost_cards_lag_seconds: async () => (await cards.state()).dueSeconds }),

@@ -6,6 +6,7 @@ import { type WorkflowKind, workflowKinds } from "../../../kernel/vocabulary.ts"
 import type { AuditService } from "../../audit/audit.service.ts";
 import type { MatchesService } from "../../intelligence/matches/matches.service.ts";
 import type { LinkReach } from "../../links/reach.ts";
+import type { ServedServers } from "./where.ts";
 import type { GrantsService } from "../../authorization/grants/grants.service.ts";
 import type { EvidenceService } from "../../evidence/evidence.service.ts";
 import { createDirect, type DirectDeps } from "../direct/direct.service.ts";
@@ -49,6 +50,7 @@ interface OwnDeps extends Deps<"database" | "events" | "guildState" | "cursors">
   /** Gives every kind this one prefix and one counter. */
   referencePrefix?: string | null | undefined;
   filing?: FilingLimits;
+  served: ServedServers;
   requests: Reading;
 }
 
@@ -56,7 +58,7 @@ export type WorkflowsDeps = OwnDeps & Omit<EffectRooms, "overturning"> & ChecksD
 
 export function createWorkflowsService(parts: WorkflowsDeps) {
   const { database, audit, events, evidence, guildState, access, reach, matches, cursors, clock = systemClock } = parts;
-  const { referencePrefix, filing = defaultFilingLimits, requests: reading, notices } = parts;
+  const { referencePrefix, filing = defaultFilingLimits, served, requests: reading, notices } = parts;
   const overturning = createOverturning({ audit, events, reach, effects: () => effects });
   const effects: Effects = createEffects(createEffectTable({ ...parts, overturning }), notices);
   const checks = createChecks(parts);
@@ -71,6 +73,7 @@ export function createWorkflowsService(parts: WorkflowsDeps) {
     reach,
     guildState,
     filing,
+    served,
     referencePrefix,
     suspensions,
   });
@@ -81,6 +84,7 @@ export function createWorkflowsService(parts: WorkflowsDeps) {
     effects,
     access,
     reach,
+    served,
     matches,
     notices,
     moveEvidence: evidence.moveInTx,
