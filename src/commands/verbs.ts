@@ -53,6 +53,8 @@ export interface RequestPlaces {
   cardOf(requestId: string): Promise<string | undefined>;
   /** Resolves when something about a request was committed, or after so many milliseconds. */
   changed(requestId: string, ms: number): Promise<void>;
+  /** The servers that a request can name as the place it applies in; the name is null until the bot has seen one. */
+  servers(): readonly { id: string; name: string | null }[];
 }
 
 /** The limits that count in Discord as well: of what costs much, or asks other people for something. */

@@ -31,7 +31,7 @@ const readOver =
   (body: object, more: Before = {}) =>
   (to: unknown): Trial => ({ given: body, to, reader: "those who decide", more });
 
-const listed = { user_id: p1, reason, category: "raid", severity: "high", scope: "servers", server_ids: [s1] };
+const listed = { user_id: p1, reason, category: "raid", severity: "high", scope: "servers", server_ids: [guilds[0]] };
 const user = over({
   ...listed,
   recommended_action: "ban",
@@ -194,8 +194,8 @@ export const trials: Readonly<Record<WorkflowKind, Readonly<Record<string, Trial
     reason: user(other),
     category: user("harassment"),
     severity: user("low"),
-    scope: user("network"),
-    "server_ids.*": user(s2),
+    scope: user("network", { acts: "decision" }),
+    "server_ids.*": user(guilds[1]),
     recommended_action: user("kick"),
     duration: user("P9D"),
     review_after: user("P60D"),
@@ -294,6 +294,11 @@ export const trials: Readonly<Record<WorkflowKind, Readonly<Record<string, Trial
     "discord.action": punishment("kick"),
     "discord.delete_messages": punishment("1h", { given: { discord: { action: "ban", guild_ids: [guilds[0]] } } }),
     "discord.guild_ids.*": punishment(guilds[1]),
+    // Servers are named as well: both together are refused.
+    "discord.everywhere": punishment(true, {
+      given: { discord: { action: "timeout", guild_ids: [guilds[0]], everywhere: false } },
+      acts: "decision",
+    }),
     notify_subject: punishment(false),
     appeal_until: punishment("P20D"),
   },

@@ -11,7 +11,7 @@ import { stores } from "../../bench/growth/stores.ts";
 import { insertAll } from "../../src/database/insert.ts";
 import { discordEffect } from "../../src/features/workflows/effects/discord-effect.ts";
 import { systemCall } from "../../src/kernel/call.ts";
-import { createGround, freshId } from "../features/workflows-ground.ts";
+import { createGround, freshId, ownGuilds } from "../features/workflows-ground.ts";
 import { inTurn, tier } from "../support/size.ts";
 import { statementsOf } from "../support/statements.ts";
 import { createWorld } from "../support/world.ts";
@@ -122,7 +122,7 @@ test("what is due of decisions is read in the order of an index, however much th
   const ground = await createGround();
   const { deliveries, clock } = ground.services;
   const requester = ground.staff("moderator");
-  const listing = { category: "raid", severity: "low", reason: "Led the raid of last night.", server_ids: [freshId()] };
+  const listing = { category: "raid", severity: "low", reason: "Led the raid of last night.", server_ids: [ownGuilds[0]] };
   const { body } = await ground.post("/workflows/blacklist-user", { user_id: freshId(), ...listing }, { actor: requester });
   const now = clock.now();
   const { input } = discordEffect({ kind: "message_channel", channelId: freshId(), content: "x", reason: "x" }, { id: "x", detail: "x" });

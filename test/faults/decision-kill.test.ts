@@ -40,7 +40,7 @@ const atOnce = 12;
 const reason = "A reason that is long enough for everything.";
 const [requester, ada, ben, cyn] = ["9001", "9002", "9003", "9004"].map((id) => `${id}1110224678912`) as [string, string, string, string];
 const subject = "80351110224670001";
-const listing = { user_id: subject, category: "raid", severity: "high", server_ids: ["80351110224670009"], reason };
+const listing = { user_id: subject, category: "raid", severity: "high", server_ids: ["80351110224678912"], reason };
 
 async function file({ services }: Opened, type: string, body: object): Promise<string> {
   return (await services.workflows.create(callOf(requester), type as "punishment", body)).id;

@@ -13,7 +13,7 @@ import { addSeconds } from "../../src/kernel/clock.ts";
 import type { DiscordAction, Performed } from "../../src/kernel/discord-port.ts";
 import { ProblemError } from "../../src/kernel/errors.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
-import { createGround, freshId, type Ground } from "./workflows-ground.ts";
+import { createGround, freshId, ownGuilds, type Ground } from "./workflows-ground.ts";
 import { sizeOf } from "../support/size.ts";
 import { getWholeRequest } from "../../src/features/workflows/requests/workflows.policy.ts";
 
@@ -70,7 +70,7 @@ const second = async (ground: Ground): Promise<Ground> =>
 
 async function file(ground: Ground): Promise<string> {
   const requester = ground.staff("moderator");
-  const listing = { category: "raid", severity: "low", reason: "Led the raid of last night.", server_ids: [freshId()] };
+  const listing = { category: "raid", severity: "low", reason: "Led the raid of last night.", server_ids: [ownGuilds[0]] };
   const filed = await ground.post("/workflows/blacklist-user", { user_id: freshId(), ...listing }, { actor: requester });
   expect(filed.status, JSON.stringify(filed.body)).toBe(201);
   return filed.body.id;

@@ -37,7 +37,7 @@ async function scene() {
   const listing = { category: "raid", severity: "medium", reason: "Led the raid of last night." };
   const filed = await world.post(
     "/workflows/blacklist-user",
-    { user_id: freshId(), ...listing, server_ids: [freshId()] },
+    { user_id: freshId(), ...listing, server_ids: [world.guild.id] },
     { actor: requester },
   );
   const path = `/workflows/blacklist-user/${filed.body.id}`;

@@ -90,26 +90,34 @@ test("A timeout lasts as long as the punishment, and never longer than Discord t
   }
 });
 
-test("A kick and a ban reach every server of ours unless some are named, and no other server", async () => {
+test("A kick and a ban reach the servers that are named, or every one of ours, and no other server", async () => {
   const ground = await createPeopleGround();
   for (const action of ["kick", "ban"]) {
-    const everywhere = await punish(ground, ground.person(guilds), { discord: { action }, notify_subject: false });
+    const everywhere = await punish(ground, ground.person(guilds), { discord: { action, everywhere: true }, notify_subject: false });
     expect(everywhere.left.map(({ kind, guildId }) => [kind, guildId])).toEqual([
       [action, one],
       [action, two],
     ]);
     const named = await punish(ground, ground.person(guilds), {
-      discord: { action, guild_ids: [two, "799999999999999999"] },
+      discord: { action, guild_ids: [two] },
       notify_subject: false,
     });
     expect(named.left.map(({ guildId }) => guildId)).toEqual([two]);
   }
+  // A server that is named, and that the bot has left.
+  const { guildState } = ground.services;
+  const all = guildState.guilds();
+  Object.assign(guildState, { guilds: () => all.map((guild) => ({ ...guild, present: guild.id !== two })) });
   const elsewhere = await punish(ground, ground.person(guilds), {
-    discord: { action: "ban", guild_ids: ["799999999999999999"] },
+    discord: { action: "ban", guild_ids: [one, two] },
     notify_subject: false,
   });
-  expect(elsewhere.left).toEqual([]);
-  expect(brief(elsewhere.effects)).toContain("discord.punish: skipped");
+  expect(elsewhere.left.map(({ guildId }) => guildId)).toEqual([one]);
+  expect(elsewhere.effects.at(-2)).toMatchObject({
+    status: "skipped",
+    target: { kind: "server", id: two },
+    detail: `The bot is not in ${two}.`,
+  });
 });
 
 test("Taking the roles takes each mapped role once, in the servers that are named", async () => {
@@ -119,7 +127,7 @@ test("Taking the roles takes each mapped role once, in the servers that are name
   expect(named.left.map(({ roleId }) => roleId)).toEqual([roles.moderator[1].roleId]);
   const both = await punish(ground, ground.person(guilds, ["moderator"]), {
     action: "termination",
-    discord: { action: "role_remove" },
+    discord: { action: "role_remove", everywhere: true },
     notify_subject: false,
   });
   expect(both.left.map(({ key, roleId }) => [key, roleId])).toEqual(roles.moderator.map(({ roleId }) => ["discord.roles_remove", roleId]));

@@ -183,7 +183,7 @@ describe("an investigation", () => {
 });
 
 describe("a blacklisting of a user", () => {
-  const listing = { category: "raid", severity: "high", reason, server_ids: ["700000000000000009"] };
+  const listing = { category: "raid", severity: "high", reason, server_ids: ["700000000000000002"] };
 
   test("suspends them on the roster and holds their recruitment, and its reversal leaves what was before", async () => {
     const ground = await createPeopleGround();

@@ -43,7 +43,7 @@ const noPoach = async (world: World, user: User, by: User) => {
 
 async function ban(world: World, user: User, guildIds: string[]) {
   const [requester, first, second] = [await world.staff("moderator"), await world.staff("admin"), await world.staff("admin")];
-  const discord = { action: "ban", guild_ids: guildIds };
+  const discord = { action: "ban", ...(guildIds.length === 0 ? { everywhere: true } : { guild_ids: guildIds }) };
   const body = { user_id: user.id, action: "warning", reason: "Led the raid of last night.", notify_subject: false, discord };
   const filed = await world.post("/workflows/punishment", body, { actor: requester });
   expect(filed.status, JSON.stringify(filed.body)).toBe(201);
@@ -89,8 +89,9 @@ describe("a server outside GUILD_IDS that somebody adds the bot to", () => {
     den.addMember(user);
     await ban(world, user, []);
     await expect.poll(() => world.guild.bans().map((one) => one.user.id), { timeout: 20_000 }).toEqual([user.id]);
-    const named = await ban(world, world.member(), [den.id]);
-    expect(named.effects).toContainEqual(expect.objectContaining({ key: "discord.punish", status: "skipped" }));
+    const named = { user_id: world.member().id, action: "ban", reason: "Led the raid of last night.", guild_ids: [den.id] };
+    const refused = await world.post("/workflows/punishment", named, { actor: await world.staff("moderator") });
+    expect([refused.status, refused.body.errors]).toMatchObject([422, [{ pointer: "/guild_ids/0", code: "unknown_server" }]]);
     expect(den.bans()).toEqual([]);
     expect(den.member(user)).toBeDefined();
     expect(world.sandbox.exchanges.filter(({ path }) => path.includes(den.id))).toEqual([]);

@@ -272,7 +272,7 @@ test("what an approval left for the bot is late after a minute, and wrong after 
   const [requester, decider] = [await world.staff("moderator"), await world.staff("senior")];
   const filed = await world.post(
     "/workflows/blacklist-user",
-    { user_id: "80351110224678912", category: "raid", severity: "medium", reason: "Led the raid.", server_ids: ["613425648685547520"] },
+    { user_id: "80351110224678912", category: "raid", severity: "medium", reason: "Led the raid.", server_ids: [world.guild.id] },
     { actor: requester },
   );
   const away = world.sandbox.faults.down(Infinity);

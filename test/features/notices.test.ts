@@ -122,7 +122,7 @@ describe.each(["en-US", "de"])("a message in a server that states %s", (locale) 
   test("names the servers somebody is banned from, unless the decision leaves the ban out", async () => {
     const { world, file, approve, decide, message } = await scene(locale);
     const [banned, spared] = [world.member(), world.member()];
-    const about = { action: "strike", points: 2, reason: filed, discord: { action: "ban" } };
+    const about = { action: "strike", points: 2, reason: filed, discord: { action: "ban", everywhere: true } };
     await approve("punishment", await file("punishment", { user_id: banned.id, ...about }));
     const first = german
       ? `Du hast von **Harbour** einen Verwarnungspunkt bekommen: *${shownReason}*. Das zählt 2 Punkte und verfällt nicht.`
@@ -220,7 +220,7 @@ describe.each(["en-US", "de"])("a message in a server that states %s", (locale) 
 
   test("asks a requester the questions, and tells them what was decided", async () => {
     const { world, filer, deciders, file, decide } = await scene(locale);
-    const listing = { category: "raid", severity: "medium", reason: filed, server_ids: [freshId()] };
+    const listing = { category: "raid", severity: "medium", reason: filed, server_ids: [world.guild.id] };
     const reference = await file("blacklist-user", { user_id: freshId(), ...listing });
     await decide("blacklist-user", reference, { decision: "request_info", questions: ["Which *server*?"] }, "needs_info");
     await world.post(
@@ -258,7 +258,7 @@ describe.each(["en-US", "de"])("a message in a server that states %s", (locale) 
 
   test("hands on what staff write to a requester, without who wrote it", async () => {
     const { world, filer, deciders, file } = await scene(locale);
-    const listing = { category: "raid", severity: "medium", reason: filed, server_ids: [freshId()] };
+    const listing = { category: "raid", severity: "medium", reason: filed, server_ids: [world.guild.id] };
     const reference = await file("blacklist-user", { user_id: freshId(), ...listing });
     const comment = { body: "Have you seen **this**?", visibility: "requester" };
     const path = `/workflows/blacklist-user/${reference}/comments`;

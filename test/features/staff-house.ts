@@ -102,7 +102,12 @@ export async function createHouse(options: HouseOptions = {}) {
     switchedOff: () => undefined,
     withFile: refuse,
     textOf: refuse,
-    requests: { kindOf: () => Promise.resolve(undefined), cardOf: () => Promise.resolve(undefined), changed: () => Promise.resolve() },
+    requests: {
+      kindOf: () => Promise.resolve(undefined),
+      cardOf: () => Promise.resolve(undefined),
+      changed: () => Promise.resolve(),
+      servers: () => [],
+    },
   });
   const env = sandbox.env();
   const discord = createDiscord({

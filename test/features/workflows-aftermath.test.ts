@@ -85,12 +85,12 @@ test("A recruitment whose hold ended with it is held again by the next listing o
     await ground.approve("blacklist-user", reference);
     return reference;
   };
-  await list("700000000000000008");
+  await list(guilds[0]);
   ground.pass(31 * day);
   await ground.workflows.expireDue(systemCall("job", uuid7()));
   const reopened = await ground.decide("recruitment", recruitment.reference, { decision: "reopen", reason }, ground.decider);
   expect([reopened.status, (await ground.view("recruitment", recruitment.reference)).hold]).toEqual([200, null]);
-  const second = await list("700000000000000009");
+  const second = await list(guilds[1]);
   const row = await ground.database.read.workflowRequest.findUniqueOrThrow({ where: { id: recruitment.id } });
   expect([row.isHeld, row.holdReference]).toEqual([true, second]);
 });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { uuid7 } from "../../src/kernel/ids.ts";
-import { createGround, freshId, type Ground } from "./workflows-ground.ts";
+import { createGround, freshId, ownGuilds, type Ground } from "./workflows-ground.ts";
 
 const path = "/workflows/decisions";
 const word = { decision: "approve", reason: "Checked one after the other." };
@@ -9,7 +9,13 @@ const times = (count: number) => Array.from({ length: count }, (_, index) => ind
 async function file(ground: Ground, count: number, actor = ground.staff("moderator")): Promise<string[]> {
   const references: string[] = [];
   for (const _ of times(count)) {
-    const body = { user_id: freshId(), category: "raid", severity: "high", reason: "Led the raid of last night.", server_ids: [freshId()] };
+    const body = {
+      user_id: freshId(),
+      category: "raid",
+      severity: "high",
+      reason: "Led the raid of last night.",
+      server_ids: [ownGuilds[0]],
+    };
     references.push((await ground.post("/workflows/blacklist-user", body, { actor })).body.reference);
   }
   return references;

@@ -286,7 +286,7 @@ describe("the approval of a recruitment", () => {
   test("without the right to break the glass stays refused", async () => {
     const ground = await createCheckGround();
     const user = freshId();
-    const listing = { user_id: user, category: "raid", severity: "medium", reason, server_ids: [freshId()] };
+    const listing = { user_id: user, category: "raid", severity: "medium", reason, server_ids: [guilds[0]] };
     await ground.approve("blacklist-user", (await ground.file("blacklist-user", listing)).reference);
     const { reference } = await ground.file("recruitment", { user_id: user, position: "helper" });
     const override = { decision: "approve", override: true, reason: "It was somebody else with a stolen account." };

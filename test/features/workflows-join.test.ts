@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { filing } from "../contract/document.ts";
 import { shareWorld } from "../contract/world.ts";
 import { download, upload } from "./evidence-ground.ts";
-import { createGround, freshId } from "./workflows-ground.ts";
+import { createGround, freshId, ownGuilds } from "./workflows-ground.ts";
 
 const shared = shareWorld();
 const reason = "Led the raid of last night.";
@@ -11,7 +11,7 @@ const reason = "Led the raid of last night.";
 async function scene() {
   const ground = await createGround();
   const filer = ground.staff("moderator");
-  const listing = { user_id: freshId(), category: "raid", severity: "high", reason, server_ids: [freshId()] };
+  const listing = { user_id: freshId(), category: "raid", severity: "high", reason, server_ids: [ownGuilds[0]] };
   const file = (actor: string, more: object = {}) => ground.post("/workflows/blacklist-user", { ...listing, ...more }, { actor });
   const { body: filed } = await file(filer);
   const path = `/workflows/blacklist-user/${filed.reference as string}`;

@@ -1,6 +1,6 @@
 // @module-tag postgres
 import { describe, expect, inject, test } from "vitest";
-import { createGround, freshId, type Answer, type Ground } from "./workflows-ground.ts";
+import { createGround, freshId, ownGuilds, type Answer, type Ground } from "./workflows-ground.ts";
 import { sizeOf } from "../support/size.ts";
 
 /** Rounds of each duel; the long run sets RACES. */
@@ -134,7 +134,7 @@ async function begin(grounds: readonly Ground[], { isGrave = false, before }: Du
   if (ground === undefined) throw new Error("no ground");
   const requester = everywhere(grounds);
   const subject = freshId();
-  const body = { user_id: subject, category: "raid", severity: "high", reason, ...(!isGrave && { server_ids: [freshId()] }) };
+  const body = { user_id: subject, category: "raid", severity: "high", reason, ...(!isGrave && { server_ids: [ownGuilds[0]] }) };
   const filed = await ground.post("/workflows/blacklist-user", body, { actor: requester });
   expect(filed.status, JSON.stringify(filed.body)).toBe(201);
   const round: Round = {

@@ -3,7 +3,7 @@ import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { workflowKinds } from "../../src/kernel/vocabulary.ts";
 import { kinds } from "../../src/features/workflows/kinds/kinds.ts";
-import { createGround, freshId, type Ground } from "./workflows-ground.ts";
+import { createGround, freshId, ownGuilds, type Ground } from "./workflows-ground.ts";
 import { sizeOf } from "../support/size.ts";
 
 const reason = "Led the raid of last night.";
@@ -22,7 +22,7 @@ async function file(ground: Ground, kind: string, body: object, actor: string) {
 
 /** A user blacklist request that one approval decides. */
 async function singleApproval(ground: Ground, actor: string, user = freshId()) {
-  return file(ground, "blacklist-user", { user_id: user, ...listing, server_ids: [freshId()] }, actor);
+  return file(ground, "blacklist-user", { user_id: user, ...listing, server_ids: [ownGuilds[0]] }, actor);
 }
 
 const bodies: Record<(typeof workflowKinds)[number], { minimal: object; full: object }> = {
@@ -34,7 +34,7 @@ const bodies: Record<(typeof workflowKinds)[number], { minimal: object; full: ob
       category: "raid",
       severity: "critical",
       scope: "servers",
-      server_ids: ["2"],
+      server_ids: [ownGuilds[0]],
       recommended_action: "ban",
       duration: null,
       review_after: "P90D",
@@ -125,7 +125,7 @@ const bodies: Record<(typeof workflowKinds)[number], { minimal: object; full: ob
       rules: ["R1"],
       case_reference: "CASE-000001",
       demote_to: "helper",
-      discord: { action: "timeout", guild_ids: ["2"] },
+      discord: { action: "timeout", guild_ids: [ownGuilds[0]] },
       notify_subject: false,
       appeal_until: "P14D",
       reason,
@@ -740,7 +740,7 @@ test("filters, order and pages of the list", async () => {
 test("a repeated creation or decision with the same idempotency key has one effect", async () => {
   const ground = await createGround();
   const [actor, decider] = [ground.staff("moderator"), ground.staff("senior")];
-  const body = { user_id: freshId(), ...listing, server_ids: [freshId()] };
+  const body = { user_id: freshId(), ...listing, server_ids: [ownGuilds[0]] };
   const headers = { "idempotency-key": "create-0001" };
   const first = await ground.post("/workflows/blacklist-user", body, { actor, headers });
   const again = await ground.post("/workflows/blacklist-user", body, { actor, headers });

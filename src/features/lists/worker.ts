@@ -7,7 +7,7 @@ import { createComparisons, type ComparisonsDeps } from "./comparisons.ts";
 import { createListedActions, type ListedActionsDeps } from "./listed-actions.ts";
 import type { Ledger } from "./ledger.ts";
 
-export interface WorkerDeps extends Omit<ComparisonsDeps, "wake" | "onCompared">, Deps<"access" | "guildState"> {
+export interface WorkerDeps extends Omit<ComparisonsDeps, "wake" | "onCompared" | "guildState">, Deps<"access" | "guildState"> {
   ledger: Ledger;
   causesInForce: ListedActionsDeps["causesInForce"];
   proposals: TaskKind;

@@ -30,6 +30,7 @@ import { createDraftRecords, type DraftRecords } from "./drafts/records.ts";
 import { historyRoutes } from "./history/history.routes.ts";
 import { policiesRoutes } from "./policies/policies.routes.ts";
 import { createRequestHost } from "./requests/host.ts";
+import { createServedServers } from "./requests/where.ts";
 import { createReading, type ReadDeps } from "./requests/read.ts";
 import { workflowsRoutes } from "./requests/workflows.routes.ts";
 import { createWorkflowsService, type WorkflowsDeps, type WorkflowsService } from "./requests/workflows.service.ts";
@@ -64,7 +65,7 @@ export const requestRecords = feature({
 
 interface WorkflowsNeeds
   extends
-    Omit<WorkflowsDeps, "referencePrefix" | "drafts" | "notices" | "causes">,
+    Omit<WorkflowsDeps, "referencePrefix" | "drafts" | "notices" | "causes" | "served">,
     Omit<DraftsDeps, "workflows" | "records">,
     Pick<Core, "config" | "operator" | "publicUrl"> {
   audit: AuditService;
@@ -83,7 +84,9 @@ export const workflows = feature({
   create({ config, draftRecords, eventStreams, consentEnds, causesInForce: causes, ...deps }: WorkflowsNeeds) {
     const notices = createNoticeTexts({ ...deps, appealPage: config.http.isPublic ? () => `${deps.publicUrl()}/appeal` : undefined });
     consentEnds.register(createCheckEnd(deps));
-    const workflows = createWorkflowsService({ ...deps, causes, notices, drafts: draftRecords, referencePrefix: config.referencePrefix });
+    const { referencePrefix, discord } = config;
+    const served = createServedServers(discord.guildIds, deps.guildState);
+    const workflows = createWorkflowsService({ ...deps, causes, notices, drafts: draftRecords, referencePrefix, served });
     causes.register(createRequestCauses(workflows.effects.wake));
     const drafts = createDraftsService({ ...deps, records: draftRecords, workflows });
     eventStreams.registerHiddenIds(workflows.comments.hiddenIds);
@@ -164,9 +167,10 @@ type CardsNeeds = Omit<CardsDeps, "pauses" | "looks"> &
 /** Requests as cards in Discord, and where a request is found there. */
 export const cards = feature({
   create({ pauses, workflows, ...deps }: CardsNeeds) {
+    const servers = createServedServers(deps.config.discord.guildIds, deps.guildState);
     const cards = createCards({ ...deps, workflows, looks: createLooks(deps.guildState), pauses: pauses.cards });
     const { changed } = createRequestWatch(deps.events);
-    return { cards, requestPlaces: { kindOf: workflows.kindOfKey, cardOf: cards.linkOf, changed } };
+    return { cards, requestPlaces: { kindOf: workflows.kindOfKey, cardOf: cards.linkOf, changed, servers } };
   },
   controls: ({ cards, clock }, verbs, kept) => createReviewControls({ verbs, kept, clock, refresh: cards.refresh }),
   metrics: ({ cards }) => ({ provost_cards_lag_seconds: async () => (await cards.state()).dueSeconds }),

@@ -6,6 +6,7 @@ import { directEntries, directMenuEntries, directMenus, directSources } from "./
 import type { CommentView } from "./comments/comments.schema.ts";
 import type { DraftView } from "./drafts/drafts.schema.ts";
 import type { WorkflowView } from "./requests/workflows.schema.ts";
+import { servedServerSource } from "./commands/servers.ts";
 import { ownComments } from "./commands/comments.ts";
 import { cut } from "../../commands/show.ts";
 import { choiceLimit, findBy } from "../../commands/sources.ts";
@@ -46,6 +47,7 @@ const workflowSources: Readonly<Record<string, SourceSpec>> = {
     keeps: ({ body }: CommentView, typed) => body.toLowerCase().includes(typed.trim().toLowerCase()),
   },
   ...directSources,
+  "served-server": servedServerSource,
   draft: {
     operation: "listRequestDrafts",
     input: () => ({ query: { limit: choiceLimit } }),

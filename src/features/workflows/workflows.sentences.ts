@@ -93,7 +93,19 @@ export const workflowsSentences: Sentences = {
   "This field is not known here; it was kept as it is.": "Dieses Feld gibt es hier nicht; es wurde unverändert aufbewahrt.",
   "Whom a request is about stays: withdraw it and file another one.":
     "Um wen es in einem Antrag geht, bleibt: Zieh ihn zurück, und stelle einen neuen.",
-  "This kind of request has no such field.": "Diese Art von Antrag hat so ein Feld nicht.",
+  "This field is not known here. The nearest is `{name}`, such as {words}.":
+    "Dieses Feld ist hier nicht bekannt. Am nächsten kommt `{name}`, etwa {words}.",
+  "Name the servers it applies in as `guild_ids`, or send `everywhere: true`. Served are: {names}.":
+    "Nenne in `guild_ids` die Server, auf denen es gilt, oder sende `everywhere: true`. Das sind: {names}.",
+  "Name servers or say everywhere, not both.": "Nenne Server oder alle, nicht beides.",
+  "The bot does not serve the server {id}.": "Für den Server {id} ist der Bot nicht zuständig.",
+  "The bot does not serve the server {id}, and the register does not know it.":
+    "Für den Server {id} ist der Bot nicht zuständig, und das Verzeichnis kennt ihn nicht.",
+  "This punishment holds in every server: leave the servers out.": "Diese Maßnahme gilt auf jedem Server: Lass die Server weg.",
+  "The scope is the whole network: leave the servers out, or send `servers` as the scope.":
+    "Es soll im ganzen Netzwerk gelten: Lass die Server weg, oder wähle einzelne Server.",
+  "Several servers are called {name}: name them by id.": "Mehrere Server heißen {name}: Nenne sie mit ihrer ID.",
+  "No server here is called {name}. There are: {names}.": "Kein Server hier heißt {name}. Es gibt: {names}.",
   "Name one or several of {names}, separated by commas.": "Nenne eines oder mehrere davon, mit Kommas: {names}.",
   "Name the draft by its id.": "Nenne den Vorschlag mit seiner ID.",
   "Name one of {values}.": "Nenne eines davon: {values}.",

@@ -15,12 +15,12 @@ const listings: readonly Case[] = [
   {
     entry: "request blacklist-user",
     before: silence,
-    given: ({ ann }) => ({
+    given: ({ ann, world }) => ({
       user: ann,
       category: "raid",
       severity: "high",
       scope: "servers",
-      servers: `${left}, ${right}`,
+      servers: world.guild.id,
       "recommended-action": "verify",
       duration: "p30d",
       ...haste,
@@ -34,7 +34,7 @@ const listings: readonly Case[] = [
         category: "raid",
         severity: "high",
         scope: "servers",
-        server_ids: [left, right],
+        server_ids: [scene.world.guild.id],
         recommended_action: "verify",
         duration: "P30D",
         reason,
@@ -91,9 +91,10 @@ const listings: readonly Case[] = [
   },
   {
     entry: "request punishment",
-    given: ({ bob }) => ({
+    given: ({ bob, world }) => ({
       user: bob,
       action: "demotion",
+      servers: world.guild.id,
       points: 2,
       duration: "P7D",
       rules: "1.2, 3",
@@ -115,7 +116,7 @@ const listings: readonly Case[] = [
         rules: ["1.2", "3"],
         case_reference: "CASE-000001",
         demote_to: "viewer",
-        discord: { action: "timeout" },
+        discord: { action: "timeout", guild_ids: [scene.world.guild.id] },
         notify_subject: false,
         reason,
         ...common(scene),

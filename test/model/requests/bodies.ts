@@ -1,3 +1,4 @@
+import { ownGuilds } from "../../features/workflows-ground.ts";
 import type { RequestsGround } from "./ground.ts";
 import { day, type Model, type Request } from "./model.ts";
 import { effectiveAt } from "./force.ts";
@@ -18,7 +19,7 @@ export function bodyOf(ground: RequestsGround, model: Model, draft: Draft): obje
         category: "raid",
         severity: draft.severity,
         scope: draft.scope,
-        server_ids: draft.scope === "servers" ? [idOf("Far")] : [],
+        server_ids: draft.scope === "servers" ? [ownGuilds[0]] : [],
         ...lengthOf(draft.days),
         reason,
       };

@@ -11,6 +11,7 @@ import type { CheckView, WorkflowView } from "../requests/workflows.schema.ts";
 import { parseDuration } from "../../../kernel/fields.ts";
 import { cut, labelOf, mentionOf, momentOf, valueOf } from "../../../commands/show.ts";
 import { sentenceText } from "../../../discord/sentence.ts";
+import { kinds } from "../kinds/kinds.ts";
 import { requestTitle, saidInTitle } from "./titles.ts";
 import { lengthText } from "../../../commands/length-text.ts";
 
@@ -108,6 +109,7 @@ function embedOf(view: WorkflowView, card: CardFor): APIEmbed {
 function fieldsOf(view: WorkflowView, { t, history, outcome, blocked }: CardFor): APIEmbedField[] {
   const known: Fields = [
     ["subject", idsIn(view, requestTitle(view, t))],
+    ["servers", placeText(view.place, t)],
     ["history", history],
     ["outcome", outcome],
     ["blocked", blocked],
@@ -115,7 +117,7 @@ function fieldsOf(view: WorkflowView, { t, history, outcome, blocked }: CardFor)
   const named = [...stateFields(view, t), ...known, ...workFields(view, t)];
   const own: Named = named.map(([name, value]) => [t(`card ${name}`), value]);
   const said = saidInTitle(view);
-  const payload: Named = Object.entries(view.payload)
+  const payload: Named = Object.entries(withoutPlace(view))
     .filter(([name, value]) => !said.has(name) && value !== view.summary && (isPermanent(name, value) || !isEmpty(value)))
     .slice(0, limits.payload)
     .flatMap(([name, value]) => answersIn(name, value) ?? [[labelOf(name, t), payloadText(name, value, t)]]);
@@ -126,6 +128,34 @@ function fieldsOf(view: WorkflowView, { t, history, outcome, blocked }: CardFor)
     const shown = cut(value, limits.value);
     return [{ name: cut(name, 100), value: shown, inline: shown.length < 40 }];
   });
+}
+
+const maxServers = 10;
+
+/** The servers that a request applies in, by name. */
+function placeText(place: WorkflowView["place"], t: Translate): string | undefined {
+  if (place === null) return undefined;
+  const { everywhere, servers } = place;
+  const names = servers.slice(0, maxServers).map(({ id, name }) => (name === null ? idText(id) : escapeText(name)));
+  const more = servers.length > maxServers ? [t("say more", { count: servers.length - maxServers })] : [];
+  const listed = [...names, ...more].join(", ");
+  if (!everywhere) return listed;
+  return listed === "" ? t("card everywhere") : `${t("card everywhere")} (${listed})`;
+}
+
+/** The payload without the ids of the servers that are shown by name. */
+function withoutPlace({ type, payload, place }: WorkflowView): Readonly<Record<string, unknown>> {
+  const { servers = "", everywhere = "" } = place === null ? {} : (kinds[type].place ?? {});
+  const left = (path: readonly string[], value: unknown): unknown => {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+    return Object.fromEntries(
+      Object.entries(value).flatMap(([name, inner]) => {
+        const at = [...path, name];
+        return [servers, everywhere].includes(at.join(".")) ? [] : [[name, left(at, inner)]];
+      }),
+    );
+  };
+  return left([], payload) as Readonly<Record<string, unknown>>;
 }
 
 /** What somebody answered who appeals: each question is a field of its own. */

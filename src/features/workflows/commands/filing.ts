@@ -4,6 +4,7 @@ import { durationIn, picked, textIn } from "../../../commands/input.ts";
 import { type WorkflowKind, workflowKinds } from "../../../kernel/vocabulary.ts";
 import type { FilingOption } from "../kinds/kind.ts";
 import { filingOperation, kinds, schemaAtTop } from "../kinds/kinds.ts";
+import { everywhereValue, serversOption } from "./servers.ts";
 import { linesOf } from "./moves.ts";
 
 /** What a kind of request is filed with in Discord. */
@@ -107,8 +108,10 @@ function filingOf(type: WorkflowKind): Filing {
   }
 
   function read(given: CommandInput, name: string, field: string): unknown {
-    const text = textIn(given, name);
     const { of, type: what } = schemaOf(field);
+    if (name === serversOption && Array.isArray(given.values[name]))
+      return given.values[name].length === 0 ? undefined : given.values[name];
+    const text = textIn(given, name);
     if (text === undefined) return undefined;
     if (what === "array") return text.split(/[\s,]+/).filter((id) => id !== "");
     return of === "Duration" ? durationIn(given, name).duration : given.values[name];
@@ -146,6 +149,7 @@ export function filingBody({ fields }: Pick<Filing, "fields">, given: CommandInp
   return {
     ...picked(given, "reason", "summary", "priority", "urgent"),
     ...fields(given),
+    ...picked(given, everywhereValue),
     ...(lines.length > 0 && { evidence: lines }),
     ...(given.channel !== undefined && { origin: { channel_id: given.channel, guild_id: guildId } }),
   };

@@ -9,6 +9,7 @@ import { blacklistCategories } from "../../../kernel/vocabulary.ts";
 import type { NativeActionView } from "../../native-actions/native-actions.schema.ts";
 import { keepBeside, messageValues } from "../../../commands/messages.ts";
 import { madeAt } from "../checks/checks.ts";
+import { serversOption } from "./servers.ts";
 import { requestEntries } from "./request.ts";
 
 const command = "menu";
@@ -39,7 +40,13 @@ const messageAndPerson: readonly Entry[] = [
     command,
     path: "punishment",
     options: [],
-    form: [{ name: "action", kind: "choice", required: true }, reason, { name: "summary", kind: "paragraph" }, evidence],
+    form: [
+      { name: "action", kind: "choice", required: true },
+      reason,
+      { name: serversOption, kind: "line", max: 500 },
+      { name: "summary", kind: "paragraph" },
+      evidence,
+    ],
   },
   {
     ...poach,

@@ -3,6 +3,7 @@ import type { CreationAnswer, DecisionAnswer, WorkflowView } from "../requests/w
 import { escapeText } from "../../../discord/replies.ts";
 import type { Entry, FieldSpec, CommandInput, OptionSpec, PickSpec, Reply, Wording } from "../../../commands/entry.ts";
 import { picked, textIn } from "../../../commands/input.ts";
+import { locateServers, serversOption } from "./servers.ts";
 import { filingBody, filings } from "./filing.ts";
 import { blacklistCategories, memberPolicies, severities } from "../../../kernel/vocabulary.ts";
 import { checkLine } from "./card.ts";
@@ -67,6 +68,7 @@ const filing: readonly Entry[] = filings.map((spec) => ({
   operation: spec.operation,
   options: spec.options,
   form: spec.form,
+  ...(spec.options.some(({ name }) => name === serversOption) && { locate: locateServers }),
   input: (given, call) => ({ body: filingBody(spec, given, call.guildId) }),
   show: filed,
 }));

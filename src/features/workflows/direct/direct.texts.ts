@@ -207,8 +207,6 @@ export const directSentences: Sentences = {
   "Only a warning carries points here.": "Nur eine Verwarnung zählt hier Punkte.",
   "The person is not written to about this.": "Darüber wird der Person nicht geschrieben.",
   "Another reason has this name.": "Eine andere Begründung heißt schon so.",
-  "Their timeout in a server is lifted.": "Die Auszeit auf einem Server wird aufgehoben.",
-  "Their ban in a server is lifted.": "Der Bann auf einem Server wird aufgehoben.",
   "The ban is lifted at its end.": "Der Bann wird an seinem Ende aufgehoben.",
   "The ban is lifted when its length is over.": "Der Bann wird aufgehoben, wenn seine Dauer um ist.",
   "The ban stands until somebody lifts it.": "Der Bann gilt, bis ihn jemand aufhebt.",

@@ -8,14 +8,15 @@ import type { DiscordActionDraft } from "../../../kernel/discord-port.ts";
 import { createBanEnd } from "./ban-ends.ts";
 import { discordEffect } from "./discord-effect.ts";
 import type { Approval, Blocker, Done, SomeEffects } from "./types.ts";
-import { penaltyEnd } from "./words.ts";
+import { lengthWords, plannedText } from "./place-words.ts";
+import { penaltyEnd, timeoutLength } from "./words.ts";
 
 type Keys = NoticeKeys | "discord.ban_end" | "discord.punish" | "discord.roles_add" | "discord.roles_remove";
 type Penalty = Exclude<EffectInputs["discord.punish"]["action"], "role_remove">;
 
 export type DiscordEffectDeps = NoticeEffectDeps & {
   staff: Pick<StaffService, "discordRolesOf" | "mappedRolesHeldBy">;
-  guildState: Pick<GuildState, "guilds" | "members">;
+  guildState: Pick<GuildState, "guilds" | "members" | "role">;
   judge: Pick<Judge, "now">;
 };
 
@@ -26,20 +27,24 @@ interface Role {
 
 type OfMember = Extract<DiscordActionDraft, Member>;
 
-const penalties: Readonly<
-  Record<Penalty, { detail: string; action: (member: Member, more: { until: Date; deleteMessageSeconds: number }) => OfMember }>
-> = {
+interface PenaltySpec {
+  /** What is done, which reads the same before and after: the status of the effect says which. */
+  detail: (name: string, until: Date) => string;
+  action: (member: Member, more: { until: Date; deleteMessageSeconds: number }) => OfMember;
+}
+
+const penalties: Readonly<Record<Penalty, PenaltySpec>> = {
   timeout: {
-    detail: "They are timed out in a server.",
+    detail: (name, until) => `Timeout in ${name} until ${until.toISOString()}.`,
     action: (member, { until }) => ({ ...member, kind: "timeout", until: until.toISOString() }),
   },
-  kick: { detail: "They are removed from a server.", action: (member) => ({ ...member, kind: "kick" }) },
+  kick: { detail: (name) => `Kick from ${name}.`, action: (member) => ({ ...member, kind: "kick" }) },
   ban: {
-    detail: "They are banned from a server.",
+    detail: (name) => `Ban from ${name}.`,
     action: (member, { deleteMessageSeconds }) => ({ ...member, kind: "ban", ...(deleteMessageSeconds > 0 && { deleteMessageSeconds }) }),
   },
-  untimeout: { detail: "Their timeout in a server is lifted.", action: (member) => ({ ...member, kind: "timeout_lift" }) },
-  unban: { detail: "Their ban in a server is lifted.", action: (member) => ({ ...member, kind: "unban" }) },
+  untimeout: { detail: (name) => `End of the timeout in ${name}.`, action: (member) => ({ ...member, kind: "timeout_lift" }) },
+  unban: { detail: (name) => `End of the ban in ${name}.`, action: (member) => ({ ...member, kind: "unban" }) },
 };
 /** What ends every ban or timeout, whatever asked for it. */
 const endedBy: Partial<Readonly<Record<EffectInputs["discord.punish"]["action"], "ban" | "timeout">>> = {
@@ -57,6 +62,7 @@ interface Member {
 export function createDiscordEffects(parts: DiscordEffectDeps): SomeEffects<Keys> {
   const { staff, guildState, judge, causes } = parts;
   const presentGuilds = (): string[] => guildState.guilds().flatMap(({ id, present }) => (present ? [id] : []));
+  const serverName = (id: string): string => guildState.guilds().find((guild) => guild.id === id)?.name ?? `server ${id}`;
 
   function membershipsOf(userId: string): string[] {
     const guilds = presentGuilds();
@@ -76,7 +82,7 @@ export function createDiscordEffects(parts: DiscordEffectDeps): SomeEffects<Keys
     return staff.discordRolesOf(roleKey).filter(({ guildId }) => guilds.includes(guildId));
   }
 
-  /** The servers that a punishment acts in. */
+  /** The servers that a punishment acts in. None by name means all: so say requests of earlier versions, and those that are for everywhere. */
   function placesOf(named: readonly string[]): string[] {
     const ours = presentGuilds();
     return named.length === 0 ? ours : named.filter((id) => ours.includes(id));
@@ -94,13 +100,16 @@ export function createDiscordEffects(parts: DiscordEffectDeps): SomeEffects<Keys
 
   function changeRoles(approval: Approval, userId: string, key: Keys, kind: "role_add" | "role_remove", roles: readonly Role[]): Done[] {
     const { request } = approval;
-    const detail = kind === "role_add" ? "A Discord role of the staff role is given." : "A Discord role of the staff is taken.";
     return roles.map(({ guildId, roleId }) => {
       const id = nameOf(approval, key, `${guildId}:${roleId}`);
+      const role = guildState.role(guildId, roleId)?.name;
+      const detail = roleText(kind, role, serverName(guildId));
       const action = { kind, guildId, roleId, userId, reason: request.reference };
       return { ...discordEffect(action, { id, detail }), target: { kind: "discord_role", id: roleId } };
     });
   }
+
+  const namesIn = (roles: readonly Role[]): string[] => [...new Set(roles.map(({ guildId }) => serverName(guildId)))];
 
   async function punish(
     approval: Approval,
@@ -117,9 +126,10 @@ export function createDiscordEffects(parts: DiscordEffectDeps): SomeEffects<Keys
       const id = nameOf(approval, "discord.punish", `${kind}:${guildId}`);
       const target = { kind: "server", id: guildId };
       const longer = kind === "timeout" ? await causes.timedOutUntil(tx, { guildId, userId }) : null;
-      const said = longer !== null && longer > until ? `They stay timed out in a server until ${longer.toISOString()}.` : detail;
+      // A shorter timeout leaves the longer one: what is said is the end that holds.
+      const end = longer !== null && longer > until ? longer : until;
       const act = action({ guildId, userId, reason: request.reference }, { until, deleteMessageSeconds });
-      done.push({ ...discordEffect(act, { id, detail: said }), target });
+      done.push({ ...discordEffect(act, { id, detail: detail(serverName(guildId), end) }), target });
     }
     return done;
   }
@@ -128,7 +138,12 @@ export function createDiscordEffects(parts: DiscordEffectDeps): SomeEffects<Keys
     ...createNoticeEffects(parts),
     "discord.ban_end": createBanEnd(causes),
     "discord.roles_add": {
-      preview: "The Discord roles of the staff role are given, where they are a member.",
+      preview({ userId, roleKey }) {
+        const roles = rolesToGive(userId, roleKey);
+        return roles.length === 0
+          ? "The Discord roles of the staff role are given, where they are a member."
+          : plannedText({ what: "roles_add", names: namesIn(roles) });
+      },
       check: (_approval, { userId, roleKey }) => blockersOf(roleActions("role_add", userId, rolesToGive(userId, roleKey))),
       apply(approval, { userId, roleKey }) {
         return orNothing(
@@ -138,7 +153,12 @@ export function createDiscordEffects(parts: DiscordEffectDeps): SomeEffects<Keys
       },
     },
     "discord.roles_remove": {
-      preview: "The Discord roles of the staff are taken from them.",
+      preview({ userId, keptRoleKey }) {
+        const roles = rolesToTake(userId, keptRoleKey);
+        return roles.length === 0
+          ? "The Discord roles of the staff are taken from them."
+          : plannedText({ what: "roles_remove", names: namesIn(roles) });
+      },
       check: (_approval, { userId, keptRoleKey }) => blockersOf(roleActions("role_remove", userId, rolesToTake(userId, keptRoleKey))),
       apply(approval, { userId, keptRoleKey }) {
         const roles = rolesToTake(userId, keptRoleKey);
@@ -149,7 +169,13 @@ export function createDiscordEffects(parts: DiscordEffectDeps): SomeEffects<Keys
       },
     },
     "discord.punish": {
-      preview: ({ action }) => `In Discord: ${action.replace("_", " ")}.`,
+      preview({ action, guildIds, length }) {
+        const isEverywhere = guildIds.length === 0;
+        const names = (isEverywhere ? presentGuilds() : guildIds).map(serverName);
+        if (action === "ban") return plannedText({ what: action, names, isEverywhere, length: lengthWords(length) });
+        const isTimeout = action === "timeout";
+        return plannedText({ what: action, names, isEverywhere, length: isTimeout ? lengthWords(timeoutLength(length)) : undefined });
+      },
       isOptional: true,
       check({ tx }, { userId, action, guildIds: named, length }) {
         const guildIds = placesOf(named);
@@ -162,22 +188,28 @@ export function createDiscordEffects(parts: DiscordEffectDeps): SomeEffects<Keys
       },
       async apply(approval, { userId, action, guildIds: named, length, deleteMessageSeconds = 0 }, earlier) {
         const guildIds = placesOf(named);
-        const none = "It names no server the bot is in.";
-        if (guildIds.length === 0) return await orNothing([], none);
+        const missing = named
+          .filter((id) => !guildIds.includes(id))
+          .map((id): Done => ({ status: "skipped", target: { kind: "server", id }, detail: `The bot is not in ${serverName(id)}.` }));
+        if (guildIds.length === 0) return missing.length > 0 ? missing : await orNothing([], "The bot is in no server.");
         const kind = endedBy[action];
         if (kind !== undefined)
           for (const guildId of guildIds) await causes.endInTx(approval.tx, { guildId, userId }, { kind, by: approval.request.reference });
         if (action !== "role_remove")
-          return await orNothing(await punish(approval, action, { userId, guildIds, length, deleteMessageSeconds }), none);
+          return [...(await punish(approval, action, { userId, guildIds, length, deleteMessageSeconds })), ...missing];
         const taken = new Set(earlier.flatMap(({ key, target }) => (key === "discord.roles_remove" ? [target?.id] : [])));
         const roles = rolesToTake(userId).filter(({ guildId, roleId }) => guildIds.includes(guildId) && !taken.has(roleId));
-        return await orNothing(
-          changeRoles(approval, userId, "discord.punish", "role_remove", roles),
-          "They hold no further Discord role of the staff there.",
-        );
+        const done = changeRoles(approval, userId, "discord.punish", "role_remove", roles);
+        return [...(await orNothing(done, "They hold no further Discord role of the staff there.")), ...missing];
       },
     },
   };
+}
+
+/** A Discord role that is given or taken; without its name where the bot does not know it. */
+function roleText(kind: "role_add" | "role_remove", role: string | undefined, name: string): string {
+  if (kind === "role_add") return role === undefined ? `Role of the staff in ${name}.` : `Role ${role} in ${name}.`;
+  return role === undefined ? `Removal of a role of the staff in ${name}.` : `Removal of the role ${role} in ${name}.`;
 }
 
 /** Its own for ever: an approval that is put in force again acts anew, under another revision. */

@@ -1,4 +1,58 @@
 import type { Sentences } from "../../../kernel/sentences.ts";
+import { measureWords } from "./place-words.ts";
+
+/** Which servers, in both languages: what people named is left as it is. */
+const placeWords: readonly (readonly [english: string, german: string])[] = [
+  ["{name}", "{name}"],
+  ["{names} and {name}", "{names} und {name}"],
+  ["{names} and {count} more", "{names} und {count} weitere"],
+];
+const germanMeasures: Readonly<Record<(typeof measureWords)[keyof typeof measureWords], string>> = {
+  "ban from": "Bann von",
+  "kick from": "Kick von",
+  "timeout in": "Timeout auf",
+  "end of the ban in": "Ende des Banns auf",
+  "end of the timeout in": "Ende des Timeouts auf",
+  "removal of the staff's Discord roles in": "Entzug der Discord-Rollen des Teams auf",
+  "the Discord roles of the staff role in": "die Discord-Rollen der Teamrolle auf",
+};
+const germanUnits: Readonly<Record<string, string>> = {
+  day: "Tag",
+  days: "Tage",
+  hour: "Stunde",
+  hours: "Stunden",
+  minute: "Minute",
+  minutes: "Minuten",
+  second: "Sekunde",
+  seconds: "Sekunden",
+};
+
+/** What an approval will do in Discord, as parts of a sentence: the measure, the servers and the length. */
+function plannedParts(): Sentences {
+  const lengths = ["", ", permanently", ...Object.keys(germanUnits).map((unit) => `, {number} ${unit}`)];
+  const lasting: ReadonlySet<string> = new Set([measureWords.ban, measureWords.timeout]);
+  const germanLength = (length: string) =>
+    length.replace("permanently", "dauerhaft").replace(/[a-z]+$/, (unit) => germanUnits[unit] ?? unit);
+  return Object.fromEntries(
+    Object.entries(germanMeasures).flatMap(([english, german]) =>
+      placeWords.flatMap(([names, germanNames]) =>
+        [
+          [names, germanNames],
+          [`all servers (${names})`, `allen Servern (${germanNames})`],
+        ].flatMap(([where, germanWhere]) =>
+          (lasting.has(english) ? lengths : [""]).map((length) => [
+            `${english} ${where}${length}`,
+            `${german} ${germanWhere}${germanLength(length)}`,
+          ]),
+        ),
+      ),
+    ),
+  );
+}
+
+const listParts: Sentences = Object.fromEntries(
+  placeWords.map(([names, germanNames]) => [`the blacklist of ${names}`, `die Sperrliste von ${germanNames}`]),
+);
 
 /** What approvals do, in German: before, afterwards, and when it is taken back. */
 export const effectSentences: Sentences = {
@@ -42,20 +96,25 @@ export const effectSentences: Sentences = {
   "The bot takes back what it did.": "Der Bot nimmt zurück, was er getan hat.",
   "It cannot be undone in Discord.": "In Discord lässt sich das nicht rückgängig machen.",
   "Whoever was told is told of the reversal.": "Wer benachrichtigt wurde, erfährt von der Rücknahme.",
-  "They are timed out in a server.": "Die Person bekommt auf einem Server eine Auszeit.",
-  "They are removed from a server.": "Die Person wird von einem Server entfernt.",
-  "They are banned from a server.": "Die Person wird auf einem Server gebannt.",
-  "A Discord role of the staff role is given.": "Eine Rolle des Teams wird in Discord vergeben.",
-  "A Discord role of the staff is taken.": "Eine Rolle des Teams wird in Discord entzogen.",
+  "Timeout in {name} until {until}.": "Timeout auf {name} bis {until}.",
+  "Kick from {name}.": "Kick von {name}.",
+  "Ban from {name}.": "Bann von {name}.",
+  "End of the timeout in {name}.": "Ende des Timeouts auf {name}.",
+  "End of the ban in {name}.": "Ende des Banns auf {name}.",
+  "Role {role} in {name}.": "Rolle {role} auf {name}.",
+  "Role of the staff in {name}.": "Rolle des Teams auf {name}.",
+  "Removal of the role {role} in {name}.": "Entzug der Rolle {role} auf {name}.",
+  "Removal of a role of the staff in {name}.": "Entzug einer Rolle des Teams auf {name}.",
+  "On approval: {measure}.": "Bei Zustimmung: {measure}.",
+  ...plannedParts(),
   "The Discord roles of the staff role are given, where they are a member.":
     "Die Rollen in Discord werden vergeben, wo die Person Mitglied ist.",
   "No Discord role stands for the staff role where they are a member.":
     "Wo die Person Mitglied ist, steht keine Rolle in Discord für die Rolle im Team.",
   "The Discord roles of the staff are taken from them.": "Der Person werden in Discord die Rollen des Teams entzogen.",
   "They hold no other Discord role of the staff.": "Die Person hat in Discord keine andere Rolle des Teams.",
-  "In Discord: {action}.": "In Discord: {action}.",
-  "role remove": "Rollen entziehen",
-  "It names no server the bot is in.": "Es nennt keinen Server, auf dem der Bot ist.",
+  "The bot is not in {name}.": "Auf {name} ist der Bot nicht.",
+  "The bot is in no server.": "Der Bot ist auf keinem Server.",
   "They hold no further Discord role of the staff there.": "Die Person hat dort in Discord keine weitere Rolle des Teams.",
   "Switched off in the decision of {action}.": "In der Entscheidung abgeschaltet ({action}).",
   "It was called off before it was done.": "Es wurde abgesagt, bevor es geschah.",
@@ -101,6 +160,9 @@ export const effectSentences: Sentences = {
     "Das hat eine ältere Version getan; es lässt sich nicht von selbst zurücknehmen: Sieh dir den Eintrag an.",
   "The subject is put on the blacklist; an active record is strengthened instead.":
     "Es kommt ein Eintrag auf die Sperrliste; gibt es schon einen, wird er verschärft.",
+  "The subject is put on {list}; an active record there is strengthened instead.":
+    "Es kommt ein Eintrag auf {list}; gibt es dort schon einen, wird er verschärft.",
+  ...listParts,
   "Its time is over.": "Die Zeit ist um.",
   "Everyone concerned is compared with the record.": "Alle, die es betrifft, werden mit dem Eintrag verglichen.",
   "The accounts are linked, each with each; a link there is becomes surer instead.":

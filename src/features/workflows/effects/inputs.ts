@@ -97,6 +97,7 @@ export interface EffectInputs {
   "clearance.grant": OfPerson & { fromServerId: string; toServerId: string; validUntil: Date | null };
   "clearance.use": OfPerson;
   "discord.ban_end": { length: Length };
+  /** In no guild by name: in every one. */
   "discord.punish": OfPerson & {
     action: DiscordMeasure;
     guildIds: readonly string[];
@@ -121,7 +122,7 @@ export interface EffectInputs {
   "notice.subject": OfPerson & {
     action: OneOf<typeof punishmentActions>;
     discordAction: DiscordMeasure | "none";
-    /** Where the bot acts; everywhere when none is named. */
+    /** Where the bot acts; none: everywhere. */
     guildIds: readonly string[];
     /** The staff role that a demotion leads to. */
     roleKey: string | undefined;

@@ -1,6 +1,8 @@
+import type { GuildState } from "../../../discord/guild-state.ts";
 import type { BlacklistService } from "../../blacklist/blacklist.service.ts";
 import type { LinksService } from "../../links/links.service.ts";
 import { blacklistReference } from "../../../kernel/parsing.ts";
+import { namesText } from "./place-words.ts";
 import { draftsOf, linkDraftsOf } from "./drafts.ts";
 import type { WorkflowEffect } from "../../../generated/sqlite/client.ts";
 import type { Done, Earlier, Reversal, SomeEffects } from "./types.ts";
@@ -12,10 +14,12 @@ type Listing = Awaited<ReturnType<BlacklistService["createInTx"]>>;
 export interface ListingEffectDeps {
   blacklist: Pick<BlacklistService, "createInTx" | "undoCreateInTx" | "revokeInTx" | "lockSubjects">;
   links: Pick<LinksService, "createLinkInTx" | "undoLinkInTx">;
+  guildState: Pick<GuildState, "guilds">;
 }
 
 /** What approvals list and link. */
-export function createListingEffects({ blacklist, links }: ListingEffectDeps): SomeEffects<Keys> {
+export function createListingEffects({ blacklist, links, guildState }: ListingEffectDeps): SomeEffects<Keys> {
+  const serverName = (id: string): string => guildState.guilds().find((guild) => guild.id === id)?.name ?? `server ${id}`;
   const undoListing = async ({ tx, request, reason, permission }: Reversal, { undo, targetId }: WorkflowEffect): Promise<Undone> => {
     if (undo === null) {
       // Of an older version nothing is known but the record: one that the request made is revoked.
@@ -32,7 +36,12 @@ export function createListingEffects({ blacklist, links }: ListingEffectDeps): S
 
   return {
     "blacklist.create": {
-      preview: "The subject is put on the blacklist; an active record is strengthened instead.",
+      preview(input) {
+        if (input.kind === "server" || input.scope === "network")
+          return "The subject is put on the blacklist; an active record is strengthened instead.";
+        const list = `the blacklist of ${namesText(input.serverIds.map(serverName))}`;
+        return `The subject is put on ${list}; an active record there is strengthened instead.`;
+      },
       async apply(approval, input) {
         const { tx, request, permission } = approval;
         const drafts = draftsOf(approval, input);

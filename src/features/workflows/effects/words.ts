@@ -10,12 +10,18 @@ export function untilOf(length: Length, from: Date): Date | null {
 }
 
 /** What Discord takes as the longest timeout. */
-const maxTimeout = 28 * 86_400;
+const maxTimeoutDays = 28;
+const maxTimeout = maxTimeoutDays * 86_400;
+
+/** How long a timeout in Discord is: as long as the punishment, as far as Discord allows. */
+export function timeoutLength(length: Length): string {
+  const wanted = typeof length === "string" ? parseDuration(length) : undefined;
+  return typeof length === "string" && wanted !== undefined && wanted <= maxTimeout ? length : `P${maxTimeoutDays.toString()}D`;
+}
 
 /** When a timeout in Discord ends: as long as the punishment, as far as Discord allows. */
 export function penaltyEnd(length: Length, from: Date): Date {
-  const wanted = typeof length === "string" ? parseDuration(length) : undefined;
-  return addSeconds(from, Math.min(wanted ?? maxTimeout, maxTimeout));
+  return addSeconds(from, parseDuration(timeoutLength(length)) ?? maxTimeout);
 }
 
 /** An end in words. */

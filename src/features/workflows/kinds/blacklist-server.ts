@@ -2,12 +2,12 @@ import { z } from "zod";
 import { Duration, Snowflake, text } from "../../../kernel/fields.ts";
 import { blacklistCategories, memberPolicies, severities } from "../../../kernel/vocabulary.ts";
 import { effect } from "../effects/inputs.ts";
-import { OptionalLength, Reason, ids, idsUpTo } from "../requests/fields.ts";
-import { day, hour, kind, listedClasses, listedConfidential, recordOf, server, snowflake } from "./kind.ts";
+import { OptionalLength, Reason, ids, idsUpTo, onlyOf } from "../requests/fields.ts";
+import { asField, day, hour, kind, listedClasses, listedConfidential, ofServers, recordOf, server, snowflake } from "./kind.ts";
 
 const BlacklistServerPayload = z
   .object({
-    server_id: Snowflake,
+    server_id: onlyOf(Snowflake),
     reason: Reason,
     server_name: text(1, 100).optional(),
     owner_user_id: Snowflake.optional(),
@@ -46,7 +46,8 @@ export const blacklistServer = kind({
     target_id: "server_id",
     target_server_id: "server_id",
     discord_server_id: "server_id",
-    guild_id: "server_id",
+    ...asField(ofServers, "server_id"),
+    server_ids: "server_id",
     target_guild_id: "server_id",
     guild_name: "server_name",
     owner_id: "owner_user_id",

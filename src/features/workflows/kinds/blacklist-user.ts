@@ -2,8 +2,8 @@ import { z } from "zod";
 import { Duration, Snowflake } from "../../../kernel/fields.ts";
 import { altChoices, blacklistCategories, recommendedActions, severities } from "../../../kernel/vocabulary.ts";
 import { effect } from "../effects/inputs.ts";
-import { OptionalLength, Reason, ids } from "../requests/fields.ts";
-import { day, hour, kind, listedClasses, listedConfidential, ofUser, recordOf, snowflake, user } from "./kind.ts";
+import { OptionalLength, Reason, ids, listOf } from "../requests/fields.ts";
+import { day, hour, kind, listedClasses, listedConfidential, ofServers, ofUser, recordOf, snowflake, user } from "./kind.ts";
 
 /** How long somebody whose account was taken over is listed, unless the request says otherwise. */
 const compromisedLength = "P30D";
@@ -14,8 +14,8 @@ const BlacklistUserPayload = z
     reason: Reason,
     category: z.enum(blacklistCategories.user),
     severity: z.enum(severities),
-    scope: z.enum(["network", "servers"]),
-    server_ids: ids.default([]),
+    scope: z.preprocess((given) => (given === true ? "network" : given), z.enum(["network", "servers"])),
+    server_ids: listOf(ids).default([]).meta({ description: "Where the record counts: servers that the bot serves or the register knows" }),
     recommended_action: z.enum(recommendedActions).optional(),
     duration: OptionalLength,
     review_after: Duration.default("P180D"),
@@ -26,7 +26,14 @@ const BlacklistUserPayload = z
     path: ["server_ids"],
     message: "Name the servers of the scope.",
   })
+  .refine((payload) => payload.scope === "servers" || payload.server_ids.length === 0, {
+    path: ["server_ids"],
+    message: "The scope is the whole network: leave the servers out, or send `servers` as the scope.",
+    params: { code: "conflicting_fields" },
+  })
   .meta({ id: "BlacklistUserPayload" });
+
+const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
 
 export const blacklistUser = kind({
   label: "Blacklist a user",
@@ -47,15 +54,22 @@ export const blacklistUser = kind({
     compromised_account: "public",
   },
   confidential: listedConfidential,
-  assumed: { scope: ({ server_ids: chosen }) => (Array.isArray(chosen) && chosen.length > 0 ? "servers" : "network") },
-  aliases: ofUser,
+  assumed: { scope: ({ server_ids: chosen }) => (chosen === undefined || isEmptyList(chosen) ? "network" : "servers") },
+  aliases: { ...ofUser, ...ofServers, everywhere: "scope" },
+  place: {
+    servers: "server_ids",
+    everywhere: "scope",
+    isEverywhere: ({ scope }) => scope === "network",
+    known: "registered",
+    fields: ["scope", "server_ids"],
+  },
   filing: {
     options: [
       { name: "user", field: "user_id" },
       "category",
       "severity",
       "scope",
-      { name: "servers", field: "server_ids" },
+      { name: "servers", field: "server_ids", completes: "served-server" },
       "recommended_action",
       "duration",
     ],

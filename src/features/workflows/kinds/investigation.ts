@@ -2,14 +2,11 @@ import { z } from "zod";
 import { Snowflake, Timestamp, text } from "../../../kernel/fields.ts";
 import { effect, interimMeasures } from "../effects/inputs.ts";
 import { idsUpTo } from "../requests/fields.ts";
-import { dateOf, day, hour, kind, asField, ofUser, server, snowflake, user } from "./kind.ts";
+import { dateOf, day, hour, kind, asField, ofServers, ofUser, server, snowflake, user } from "./kind.ts";
 
 const InvestigationPayload = z
   .object({
-    subject: z.preprocess(
-      (given) => (typeof given === "string" || typeof given === "number" ? { id: given } : given),
-      z.strictObject({ kind: z.enum(["user", "staff", "server"]).default("user"), id: Snowflake }),
-    ),
+    subject: z.preprocess(subjectOf, z.strictObject({ kind: z.enum(["user", "staff", "server"]).default("user"), id: Snowflake })),
     allegation: text(10, 2000),
     category: z.enum(["conduct", "abuse_of_power", "leak", "alt", "poaching", "security", "other"]).default("other"),
     confidential: z.boolean().default(false),
@@ -20,6 +17,18 @@ const InvestigationPayload = z
     due_at: Timestamp.optional(),
   })
   .meta({ id: "InvestigationPayload" });
+
+/** A lone id is that of a person, unless it was sent as that of a server. */
+function subjectOf(given: unknown): unknown {
+  if (typeof given === "string" || typeof given === "number") return { id: given };
+  if (!isServerAlone(given)) return given;
+  const { server_id: id } = given;
+  return { kind: "server", id: Array.isArray(id) && id.length === 1 ? (id[0] as unknown) : id };
+}
+
+function isServerAlone(given: unknown): given is { server_id: unknown } {
+  return typeof given === "object" && given !== null && Object.keys(given).join() === "server_id";
+}
 
 const words = (name: string): string => name.replaceAll("_", " ");
 
@@ -40,7 +49,15 @@ export const investigation = kind({
     due_at: "public",
   },
   assumed: { allegation: ({ reason, summary }) => reason ?? summary },
-  aliases: { ...asField(ofUser, "subject"), user_id: "subject", subject_id: "subject", target: "subject", description: "allegation" },
+  aliases: {
+    ...asField(ofUser, "subject"),
+    user_id: "subject",
+    subject_id: "subject",
+    target: "subject",
+    description: "allegation",
+    ...asField(ofServers, "subject.server_id"),
+    server_ids: "subject.server_id",
+  },
   filing: {
     options: [
       { name: "user", field: [], as: "user" },

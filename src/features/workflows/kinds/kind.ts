@@ -49,6 +49,25 @@ interface FilingForm {
   fields?: (values: Readonly<Record<string, unknown>>) => object;
 }
 
+/** How requests of a kind say which servers they apply in. */
+export interface Place<Payload> {
+  /** The field of the payload that names servers, as a path: `discord.guild_ids`. */
+  servers: string;
+  /** The field that says "in all of them" instead, as a path. */
+  everywhere: string;
+  isEverywhere(payload: Payload): boolean;
+  /** Which servers can be named: those the bot serves, or also those in the register. */
+  known: "served" | "registered";
+  /** Whether an approval acts in Discord, so that the request has to say where. */
+  acts?(payload: Payload): boolean;
+  /** Why this request cannot be limited to some servers; undefined where it can. */
+  unlimited?(payload: Payload): string | undefined;
+  /** The least body that says where, for a refusal. */
+  example?(payload: Payload, serverId: string): object;
+  /** Fields of the payload that decide about it: where an amendment changes none of them, it stays as it was understood when it was filed. */
+  fields: readonly string[];
+}
+
 interface KindSpec<Payload extends z.ZodObject> {
   /** What it is called. */
   label: string;
@@ -70,6 +89,8 @@ interface KindSpec<Payload extends z.ZodObject> {
   anyway?: Readonly<Record<string, readonly unknown[]>>;
   /** By default every field with a simple value is an option, and the long texts are the form. */
   filing?: FilingForm;
+  /** Which servers it applies in, where a request of the kind says so. */
+  place?: Place<z.output<Payload>>;
   /** Bring fields that clients spread differently into the payload's form, before it is checked. */
   prepare?(fields: Map<string, unknown>): void;
   /** How many people approve, unless the operator sets it otherwise: usually, and what is grave. */
@@ -125,6 +146,17 @@ export const ofUser = {
   target_user_id: "user_id",
   discord_user_id: "user_id",
   member_id: "user_id",
+};
+
+/** Other names clients use for the servers a request applies in. */
+export const ofServers = {
+  guild_ids: "server_ids",
+  guild_id: "server_ids",
+  server_id: "server_ids",
+  guilds: "server_ids",
+  guild: "server_ids",
+  servers: "server_ids",
+  server: "server_ids",
 };
 
 /** The same names for another field. */

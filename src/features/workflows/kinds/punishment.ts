@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { Duration, Snowflake, Timestamp, text } from "../../../kernel/fields.ts";
 import { discordPenalties, discordPunishments, effect, punishmentActions, type Use } from "../effects/inputs.ts";
-import { DeleteMessages, deletionSeconds, deletionTime, onlyBansDelete, OptionalLength, Reason, ids } from "../requests/fields.ts";
-import { day, hour, kind, ofUser, snowflake, user } from "./kind.ts";
+import { DeleteMessages, deletionSeconds, deletionTime, onlyBansDelete, OptionalLength, Reason, ids, listOf } from "../requests/fields.ts";
+import { asField, day, hour, kind, ofServers, ofUser, snowflake, user } from "./kind.ts";
 
 const PunishmentPayload = z
   .object({
@@ -17,7 +17,10 @@ const PunishmentPayload = z
     discord: z
       .strictObject({
         action: z.enum(discordPenalties).default("none"),
-        guild_ids: ids.default([]),
+        guild_ids: listOf(ids).default([]).meta({
+          description: "The servers it applies in. What acts in Discord names them or says `everywhere`, unless only one server is served",
+        }),
+        everywhere: z.boolean().optional().meta({ description: "Whether it applies in every server that is served; then none is named" }),
         delete_messages: DeleteMessages.optional(),
       })
       .prefault({}),
@@ -28,6 +31,11 @@ const PunishmentPayload = z
     path: ["demote_to"],
     message: "A demotion names the role it leads to.",
     params: { code: "required" },
+  })
+  .refine(({ discord }) => discord.everywhere !== true || discord.guild_ids.length === 0, {
+    path: ["discord", "everywhere"],
+    message: "Name servers or say everywhere, not both.",
+    params: { code: "conflicting_fields" },
   })
   .refine((payload) => !isInDiscord(payload.action) || [payload.action, "none"].includes(payload.discord.action), {
     path: ["discord", "action"],
@@ -53,6 +61,15 @@ function isInDiscord(action: string): action is DiscordPunishment {
 function measureOf({ action, discord }: Punishment) {
   return isInDiscord(action) ? action : discord.action;
 }
+
+/** Punishments that change how somebody stands on the staff, which is the same in every server. */
+const staffMatters: ReadonlySet<string> = new Set<Punishment["action"]>([
+  "probation",
+  "suspension",
+  "demotion",
+  "termination",
+  "blacklist_referral",
+]);
 
 /** What a punishment does besides its entry in a case. */
 const penalties: Readonly<Record<Punishment["action"], (payload: Punishment) => readonly Use[]>> = {
@@ -100,7 +117,36 @@ export const punishment = kind({
     notify_subject: "public",
     appeal_until: "public",
   },
-  aliases: { ...ofUser, punishment: "action", punishment_type: "action" },
+  aliases: {
+    ...ofUser,
+    punishment: "action",
+    punishment_type: "action",
+    server_ids: "discord.guild_ids",
+    ...asField(ofServers, "discord.guild_ids"),
+    everywhere: "discord.everywhere",
+    "discord.server_ids": "discord.guild_ids",
+    ...Object.fromEntries(Object.keys(ofServers).map((name) => [`discord.${name}`, "discord.guild_ids"])),
+  },
+  place: {
+    servers: "discord.guild_ids",
+    everywhere: "discord.everywhere",
+    // Requests of earlier versions that act in Discord and name no server mean all of them, and so does `everywhere`.
+    isEverywhere: (payload) => measureOf(payload) !== "none" && payload.discord.guild_ids.length === 0,
+    known: "served",
+    acts: (payload) => measureOf(payload) !== "none",
+    unlimited: (payload) =>
+      staffMatters.has(payload.action) && measureOf(payload) === "none"
+        ? "This punishment holds in every server: leave the servers out."
+        : undefined,
+    example: ({ user_id, action, reason, discord }, serverId) => ({
+      user_id,
+      action,
+      reason,
+      ...(discord.action !== "none" && { discord: { action: discord.action } }),
+      guild_ids: [serverId],
+    }),
+    fields: ["action", "discord"],
+  },
   filing: {
     options: [
       { name: "user", field: "user_id" },
@@ -112,6 +158,7 @@ export const punishment = kind({
       { field: "demote_to", completes: "staff-role" },
       { name: "discord", field: "discord.action" },
       { name: "delete-messages", field: "discord.delete_messages", time: deletionTime },
+      { name: "servers", field: "discord.guild_ids", completes: "served-server" },
       "notify_subject",
     ],
     form: ["reason", "summary", "evidence"],

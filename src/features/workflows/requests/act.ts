@@ -34,6 +34,7 @@ import { approvalOf, createSideEffects, type SideEffectDeps } from "./side-effec
 import { isWaived, presentBlocker, refusal } from "./presenter.ts";
 import type { DecisionAnswer, EffectView } from "./workflows.schema.ts";
 import { visibleDecision } from "./visibility.ts";
+import type { ServedServers } from "./where.ts";
 
 export type Acting = ReturnType<typeof createActing>;
 
@@ -41,6 +42,7 @@ export interface ActDeps extends SideEffectDeps, Deps<"database" | "reach"> {
   effects: Effects;
   access: Ranks;
   permissions: Giving;
+  served: ServedServers;
 }
 
 interface MoveOptions {
@@ -84,7 +86,7 @@ class DryRunEnd extends Error {
 }
 
 export function createActing(parts: ActDeps) {
-  const { database, effects, access, reach, permissions } = parts;
+  const { database, effects, access, reach, permissions, served } = parts;
   const applySideEffects = createSideEffects(parts);
 
   async function prepare(tx: Tx, type: WorkflowKind, key: string, input: DecisionInput, options: MoveOptions): Promise<Prepared> {
@@ -97,7 +99,7 @@ export function createActing(parts: ActDeps) {
     const policy = await policyOf(tx.db, type);
     const { payload } = input.body;
     const found = await contextOf(tx.db, access, decider, request);
-    const amended = payload === undefined ? undefined : amendedPayload(tx.call, request, input, found.isConflicted);
+    const amended = payload === undefined ? undefined : await amendedPayload(tx, { request, input, isPartial: found.isConflicted, served });
     const isChanged = amended !== undefined && !isDeepStrictEqual(amended, request.payload);
     const redescribed = input.described === undefined ? undefined : redescribe(request, input.described, policy);
     const attempt: Attempt = {

@@ -30,6 +30,7 @@ import { isRestricted, isRequester, statusAt, subjectRows, viewerOf, getWholeReq
 import { isOpenStatus } from "../state/table.ts";
 import type { CreationAnswer } from "./workflows.schema.ts";
 import { visibleCreation } from "./visibility.ts";
+import { placed, type ServedServers } from "./where.ts";
 
 export interface CreateDeps extends Deps<"database" | "audit" | "events" | "reach" | "guildState"> {
   access: Pick<Ranks, "guildIds">;
@@ -38,6 +39,7 @@ export interface CreateDeps extends Deps<"database" | "audit" | "events" | "reac
   checks: Checks;
   grants: GrantsService;
   filing: FilingLimits;
+  served: ServedServers;
   /** Gives every kind this one prefix and one counter. */
   referencePrefix: string | null | undefined;
 }
@@ -51,7 +53,7 @@ export interface FilingOptions {
 }
 
 export function createFiling(parts: CreateDeps) {
-  const { database, audit, events, effects, checks, grants, reach, filing, referencePrefix, suspensions } = parts;
+  const { database, audit, events, effects, checks, grants, reach, filing, served, referencePrefix, suspensions } = parts;
 
   /**
    * File a request. The body is understood generously: see the kinds' aliases and what they assume.
@@ -75,15 +77,17 @@ export function createFiling(parts: CreateDeps) {
    * File a request inside another transaction of this feature, which takes no lock afterwards unless it is `isDirect`. The caller has checked
    * the right to, and redacts what leaves.
    * @param options.isDirect its requester approves it in the same transaction
-   * @throws ProblemError duplicate_open, cooldown, rate_limited
+   * @throws ProblemError validation_failed where it acts in Discord and does not say where, duplicate_open, cooldown, rate_limited
    */
   async function fileInTx(
     tx: Tx,
     type: WorkflowKind,
-    intake: Intake,
+    understood: Intake,
     { isDirect = false }: { isDirect?: boolean } = {},
   ): Promise<CreationAnswer> {
     const kind = kinds[type];
+    const { pointerTo } = understood;
+    const intake = { ...understood, payload: await placed(tx, { kind, payload: understood.payload, served, pointerTo }) };
     const policy = await policyOf(tx.db, type);
     const subjects = subjectRows(kind, intake.payload);
     const isJoining = intake.common.on_duplicate === "join";

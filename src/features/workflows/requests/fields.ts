@@ -57,6 +57,11 @@ export function listOf<List extends z.ZodType>(list: List) {
   return z.preprocess((given) => (typeof given === "string" || typeof given === "number" ? [given] : given), list);
 }
 
+/** A value that a client may send as a list of one. */
+export function onlyOf<One extends z.ZodType>(one: One) {
+  return z.preprocess((given) => (Array.isArray(given) && given.length === 1 ? (given[0] as unknown) : given), one);
+}
+
 const address = text(1, 2000).regex(/^https?:\/\//, "Only http and https addresses are kept.");
 
 const EvidenceObject = z.strictObject({

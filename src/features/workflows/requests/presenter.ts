@@ -11,6 +11,8 @@ import { isOpenStatus, overridePermission, type Action } from "../state/table.ts
 import { isClaimLive, statusAt, stateOf, subjectsOf, type Request } from "./workflows.policy.ts";
 import type { WorkflowDecision, WorkflowView, BlockerView } from "./workflows.schema.ts";
 import { visibleRequest } from "./visibility.ts";
+import { kinds } from "../kinds/kinds.ts";
+import { serversIn } from "./where.ts";
 import { lackText, ProblemError } from "../../../kernel/errors.ts";
 import type { Blocker } from "../effects/types.ts";
 import type { DecisionInput } from "./decision.ts";
@@ -42,6 +44,7 @@ export function presentRequest(call: Call, request: Request, surroundings: Surro
     summary: request.summary,
     payload: jsonObject(request.payload),
     payload_revision: request.payloadRevision,
+    place: placeView(request, guildState),
     extra: request.extra as Record<string, unknown>,
     requester: request.requesterId === null ? null : userRef(guildState, request.requesterId, request.requesterName),
     requested_via: request.requestedVia,
@@ -67,6 +70,18 @@ export function presentRequest(call: Call, request: Request, surroundings: Surro
     ...actionsView(request, state, surroundings),
   };
   return visibleRequest(call, view, surroundings.context?.isConflicted === true);
+}
+
+/** Which servers it names, as they are called now; of what applies everywhere, those the bot is in. */
+function placeView({ type, payload: stored }: Request, guildState: Pick<GuildState, "guilds">): WorkflowView["place"] {
+  const kind = kinds[type as WorkflowKind];
+  const payload = jsonObject(stored);
+  const isEverywhere = kind.place?.isEverywhere(payload) === true;
+  const named = serversIn(kind, payload);
+  if (!isEverywhere && named.length === 0) return null;
+  const guilds = guildState.guilds();
+  const ids = isEverywhere ? guilds.flatMap(({ id, present }) => (present ? [id] : [])) : named;
+  return { everywhere: isEverywhere, servers: ids.map((id) => ({ id, name: guilds.find((guild) => guild.id === id)?.name ?? null })) };
 }
 
 /** What the acting user may do, and why not the rest when it is asked. */

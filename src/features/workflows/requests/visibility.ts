@@ -30,6 +30,7 @@ const requestFields: Omit<FieldClasses<WorkflowView>, "payload"> = {
   title: "public",
   summary: "public",
   payload_revision: "public",
+  place: "public",
   extra: "decider",
   requester: "public",
   requested_via: "public",

@@ -204,6 +204,15 @@ export const WorkflowView = z
     summary: z.string(),
     payload: z.record(z.string(), z.unknown()),
     payload_revision: z.int(),
+    place: z
+      .object({
+        everywhere: z.boolean(),
+        servers: z.array(z.object({ id: Snowflake, name: z.string().nullable() })),
+      })
+      .nullable()
+      .meta({
+        description: "Which servers it applies in: those it names, or with `everywhere` those the bot is in; null: it says nothing",
+      }),
     extra: z.record(z.string(), z.unknown()).optional().meta({ description: "Unknown fields of the creation; deciders only" }),
     requester: UserRef.nullable(),
     requested_via: z.string(),

@@ -7,6 +7,7 @@ import { type WorkflowKind, workflowKinds } from "../../../kernel/vocabulary.ts"
 import type { AuditService } from "../../audit/audit.service.ts";
 import type { MatchesService } from "../../intelligence/matches/matches.service.ts";
 import type { LinkReach } from "../../links/reach.ts";
+import type { ServedServers } from "./where.ts";
 import type { GrantsService } from "../../authorization/grants/grants.service.ts";
 import type { EvidenceService } from "../../evidence/evidence.service.ts";
 import { createDirect, type DirectDeps } from "../direct/direct.service.ts";
@@ -51,6 +52,7 @@ interface OwnDeps extends Deps<"database" | "events" | "guildState" | "cursors">
   /** Gives every kind this one prefix and one counter. */
   referencePrefix?: string | null | undefined;
   filing?: FilingLimits;
+  served: ServedServers;
   requests: Reading;
   judge: Judge;
 }
@@ -63,7 +65,7 @@ export type WorkflowsDeps = OwnDeps &
 
 export function createWorkflowsService(parts: WorkflowsDeps) {
   const { database, audit, events, evidence, guildState, access, reach, matches, cursors, clock = systemClock } = parts;
-  const { referencePrefix, filing = defaultFilingLimits, requests: reading, notices } = parts;
+  const { referencePrefix, filing = defaultFilingLimits, served, requests: reading, notices } = parts;
   const overturning = createOverturning({ audit, events, reach, effects: () => effects });
   const lengths = createLengths({ ...parts, effects: () => effects });
   const effects: Effects = createEffects(createEffectTable({ ...parts, overturning, lengths }), notices, parts.causes);
@@ -80,6 +82,7 @@ export function createWorkflowsService(parts: WorkflowsDeps) {
     guildState,
     access,
     filing,
+    served,
     referencePrefix,
     suspensions,
   });
@@ -91,6 +94,7 @@ export function createWorkflowsService(parts: WorkflowsDeps) {
     access,
     permissions: parts.permissions,
     reach,
+    served,
     matches,
     notices,
     moveEvidence: evidence.moveInTx,
