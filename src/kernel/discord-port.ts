@@ -160,7 +160,7 @@ export interface PerformOptions {
 export interface DiscordActions {
   /**
    * Do it, after a look at the present state: what is so already is not done again. Never rejects for anything Discord does, and ends
-   * within `deadlineMs` (10,000 by default). Actions on one person in one server must not overlap.
+   * within `deadlineMs` (10,000 by default) of its turn: actions on one person in one server are done one after the other.
    * @param options `mayBeDone` of the attempt before, or true when the process ended in the middle of one: then what stands is ours
    */
   perform(action: DiscordAction, options?: PerformOptions): Promise<Performed>;

@@ -75,7 +75,7 @@ test("A10: what is allowed in one server is allowed there, and nowhere else, whe
 
   expect((await exempt(harbour)).status).toBe(201);
   expect((await moderate(viewer, harbour, { action: "warning" })).body).toMatchObject({ direct: true });
-  expect(await world.slash(viewer, "warn", { user: world.member(), reason })).toContain("You warned");
+  expect(await world.slash(viewer, "warn", { user: world.member(), reason })).toContain("✓ Warned");
 });
 
 test("A10: a request is decided by those who may decide in every server in which its approval acts", async () => {
@@ -85,7 +85,7 @@ test("A10: a request is decided by those who may decide in every server in which
   const file = async (guilds: readonly GuildHandle[]) => {
     const user = world.member();
     bay.addMember(user);
-    const discord = { action: "ban", guild_ids: guilds.map(({ id }) => id) };
+    const discord = { action: "ban", ...(guilds.length === 0 ? { everywhere: true } : { guild_ids: guilds.map(({ id }) => id) }) };
     const filed = await world.post("/workflows/punishment", { user_id: user.id, action: "strike", reason, discord }, { actor: owner });
     expect(filed.status, JSON.stringify(filed.body)).toBe(201);
     return { user, path: `/workflows/punishment/${filed.body.reference}` };

@@ -102,7 +102,7 @@ describe("/callsign repair", () => {
     expect(again.content).toContain("precondition_failed");
     expect(await world.app.database.read.callsignRepair.count()).toBe(1);
 
-    const undo = await applied.clickButton("Take it back");
+    const undo = await applied.clickButton("Undo");
     await undo.modal();
     expect(JSON.stringify((await (await undo.submitModal({ reason: "It was meant to rest" })).reply()).embeds)).toContain("Put back");
     expect(await stateOf(id)).toBe("held");

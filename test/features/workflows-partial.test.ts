@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createPeopleGround, type PeopleGround } from "./people-ground.ts";
+import { roleRules } from "../../src/features/permissions/resolve.ts";
 import { freshId } from "./workflows-ground.ts";
 
 const reason = "Ignored the second warning about insults.";
@@ -18,7 +19,9 @@ async function granted(ground: PeopleGround, userId: string): Promise<string> {
 
 /** Staff roles with ranks. */
 function rankRoles(ground: PeopleGround, ranks: Readonly<Record<string, number>>): void {
-  const role = (key: string) => (Object.hasOwn(ranks, key) ? { key, name: key, rank: ranks[key], discord: [] } : undefined);
+  const rules = roleRules("", "viewer", new Set(), new Set());
+  const role = (key: string) =>
+    Object.hasOwn(ranks, key) ? { key, name: key, rank: ranks[key], level: "viewer", rules, discord: [] } : undefined;
   Object.assign(ground.services.access, { role });
 }
 const secret = (subject: string, more: object = {}) => ({

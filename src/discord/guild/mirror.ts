@@ -133,8 +133,7 @@ export function sameRoles(a: ReadonlyMap<string, RoleInfo>, b: ReadonlyMap<strin
       other.name === role.name &&
       other.position === role.position &&
       other.color === role.color &&
-      other.hoist === role.hoist &&
-      other.permissions === role.permissions
+      other.hoist === role.hoist
     );
   });
 }

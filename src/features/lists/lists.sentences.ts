@@ -16,6 +16,7 @@ export const listsSentences: Sentences = {
     "Discord hat die Rechte dieser Rolle noch nicht gemeldet. Versuch es in einer Minute noch einmal.",
   "This is about you or about an account of yours.": "Das betrifft dich oder ein Konto von dir.",
   "The exemption would have ended already.": "Die Ausnahme wäre schon vorbei.",
+  "Lists do not give this role.": "Listen vergeben diese Rolle nicht.",
   "They are staff.": "Die Person gehört zum Team.",
   "It was ended by hand in Discord.": "Es wurde in Discord von Hand beendet.",
   "Somebody else's ban stands; it was left as it is.": "Der Bann stammt von jemand anderem; er blieb, wie er ist.",

@@ -99,8 +99,6 @@ export const workflowsSentences: Sentences = {
     "Nenne in `guild_ids` die Server, auf denen es gilt, oder sende `everywhere: true`. Das sind: {names}.",
   "Name servers or say everywhere, not both.": "Nenne Server oder alle, nicht beides.",
   "The bot does not serve the server {id}.": "Für den Server {id} ist der Bot nicht zuständig.",
-  "The bot does not serve the server {id}, and the register does not know it.":
-    "Für den Server {id} ist der Bot nicht zuständig, und das Verzeichnis kennt ihn nicht.",
   "This punishment holds in every server: leave the servers out.": "Diese Maßnahme gilt auf jedem Server: Lass die Server weg.",
   "The scope is the whole network: leave the servers out, or send `servers` as the scope.":
     "Es soll im ganzen Netzwerk gelten: Lass die Server weg, oder wähle einzelne Server.",

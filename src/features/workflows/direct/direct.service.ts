@@ -1,4 +1,5 @@
 import type { Deps } from "../../deps.ts";
+import type { CausesInForce } from "../../../discord-actions/in-force.ts";
 import type { Judge } from "../../../discord-actions/judge.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { Level, PermissionKey } from "../../../kernel/permissions.ts";
@@ -42,6 +43,7 @@ interface DirectAccess extends Ranks {
 export interface DirectDeps extends DirectSettingsDeps, LookingDeps, Deps<"database" | "clock"> {
   /** Tells what Discord would refuse. */
   judge: Judge;
+  causes: Pick<CausesInForce, "of">;
   access: DirectAccess;
   reach: Pick<LinkReach, "linkedAccountsOf">;
   fileInTx: FileInTx;
@@ -61,7 +63,7 @@ const maxDeciders = 3;
 
 /** Moderation in one step: one punishment request, filed and, where the server's rules let its requester, decided in one transaction. */
 export function createDirect(parts: DirectDeps) {
-  const { database, clock, judge, access, reach, fileInTx, approveInTx, undoInTx } = parts;
+  const { database, clock, judge, causes, access, reach, fileInTx, approveInTx, undoInTx } = parts;
   const settings = createDirectSettings(parts);
 
   /** The text of a template, where the reason names one. @throws ProblemError validation_failed for a reason that is too short */
@@ -238,7 +240,7 @@ export function createDirect(parts: DirectDeps) {
         const worded = { ...input, reason };
         if (userId === undefined) return await banSeveral(tx, guildId, worded);
         const requireDoable = async (): Promise<void> => {
-          if (action !== null) await requirePossible(tx, action, verdict);
+          if (action !== null) await requirePossible(tx, action, verdict, causes);
         };
         return await moderateOne(tx, guildId, worded, { userId, requireDoable });
       });

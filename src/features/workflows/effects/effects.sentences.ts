@@ -130,7 +130,6 @@ export const effectSentences: Sentences = {
   "The person is told the new end.": "Die Person erfährt das neue Ende.",
   "It ends when it did before.": "Es endet wieder wie zuvor.",
   "The timeout gets the end of the one that remains.": "Der Timeout endet jetzt mit dem, der noch gilt.",
-  "They stay timed out in a server until {at}.": "Die Person bleibt auf einem Server bis {at} im Timeout.",
   "An approval of this request does: {keys}.": "Eine Zustimmung zu diesem Antrag bewirkt: {keys}.",
   "This effect is the point of the request.": "Darum geht es in dem Antrag; das lässt sich nicht abschalten.",
   "Nobody knows how the last attempt ended.": "Niemand weiß, wie der letzte Versuch ausgegangen ist.",

@@ -60,7 +60,6 @@ export const blacklistUser = kind({
     servers: "server_ids",
     everywhere: "scope",
     isEverywhere: ({ scope }) => scope === "network",
-    known: "registered",
     fields: ["scope", "server_ids"],
   },
   filing: {

@@ -56,8 +56,8 @@ export interface Place<Payload> {
   /** The field that says "in all of them" instead, as a path. */
   everywhere: string;
   isEverywhere(payload: Payload): boolean;
-  /** Which servers can be named: those the bot serves, or also those in the register. */
-  known: "served" | "registered";
+  /** Whether only servers that the bot serves can be named, as an approval acts there. */
+  isOursAlone?: true;
   /** Whether an approval acts in Discord, so that the request has to say where. */
   acts?(payload: Payload): boolean;
   /** Why this request cannot be limited to some servers; undefined where it can. */

@@ -132,7 +132,7 @@ export const punishment = kind({
     everywhere: "discord.everywhere",
     // Requests of earlier versions that act in Discord and name no server mean all of them, and so does `everywhere`.
     isEverywhere: (payload) => measureOf(payload) !== "none" && payload.discord.guild_ids.length === 0,
-    known: "served",
+    isOursAlone: true,
     acts: (payload) => measureOf(payload) !== "none",
     unlimited: (payload) =>
       staffMatters.has(payload.action) && measureOf(payload) === "none"

@@ -43,7 +43,7 @@ export async function amendedPayload(tx: Tx, { request, input, isPartial, served
   const isAsBefore = (kind.place?.fields ?? []).every((field) => isDeepStrictEqual(before[field], amended[field]));
   if (isAsBefore) return amended;
   const example = ({ guild_ids }: { guild_ids?: unknown }) => ({ payload: { ...changes, guild_ids } });
-  return await placed(tx, { kind, payload: amended, served, pointerTo: pointerIn(kind, changes), example });
+  return placed(tx, { kind, payload: amended, served, pointerTo: pointerIn(kind, changes), example });
 }
 
 interface Assigning {

@@ -16,7 +16,9 @@ export interface Ranks {
 
 /** The guilds in which approving a request acts. */
 export function actsIn({ guildIds }: Pick<Ranks, "guildIds">, type: WorkflowKind, payload: Record<string, unknown>): readonly string[] {
-  const guilds = kinds[type].guilds?.(payload) ?? [];
+  const kind = kinds[type];
+  const whole = kind.guilds === undefined ? undefined : kind.payload.safeParse(payload);
+  const guilds = whole?.success === true ? (kind.guilds?.(whole.data) ?? []) : [];
   return guilds === "every" ? guildIds() : guilds;
 }
 

@@ -87,7 +87,7 @@ export function createFiling(parts: CreateDeps) {
   ): Promise<CreationAnswer> {
     const kind = kinds[type];
     const { pointerTo } = understood;
-    const intake = { ...understood, payload: await placed(tx, { kind, payload: understood.payload, served, pointerTo }) };
+    const intake = { ...understood, payload: placed(tx, { kind, payload: understood.payload, served, pointerTo }) };
     const policy = await policyOf(tx.db, type);
     const subjects = subjectRows(kind, intake.payload);
     const isJoining = intake.common.on_duplicate === "join";

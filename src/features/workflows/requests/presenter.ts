@@ -76,7 +76,8 @@ export function presentRequest(call: Call, request: Request, surroundings: Surro
 function placeView({ type, payload: stored }: Request, guildState: Pick<GuildState, "guilds">): WorkflowView["place"] {
   const kind = kinds[type as WorkflowKind];
   const payload = jsonObject(stored);
-  const isEverywhere = kind.place?.isEverywhere(payload) === true;
+  const whole = kind.place === undefined ? undefined : kind.payload.safeParse(payload);
+  const isEverywhere = whole?.success === true && kind.place?.isEverywhere(whole.data) === true;
   const named = serversIn(kind, payload);
   if (!isEverywhere && named.length === 0) return null;
   const guilds = guildState.guilds();

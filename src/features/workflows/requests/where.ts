@@ -38,7 +38,7 @@ const maxListed = 25;
  * anything else that acts in Discord names its servers, or says `everywhere`.
  * @throws ProblemError validation_failed with `servers`, and an `example` where none were named
  */
-export async function placed(tx: Tx, asked: Asked): Promise<Record<string, unknown>> {
+export function placed(tx: Pick<Tx, "call">, asked: Asked): Record<string, unknown> {
   const { kind, payload, served, pointerTo } = asked;
   const { place } = kind;
   if (place === undefined) return payload;
@@ -49,9 +49,8 @@ export async function placed(tx: Tx, asked: Asked): Promise<Record<string, unkno
     const limit = place.unlimited?.(payload);
     if (limit !== undefined) throw validationProblem([{ pointer: pointerTo(path), in: "body", code: "not_offered", detail: limit }]);
     const known = new Set(ours.map(({ id }) => id));
-    const others = named.filter((id) => !known.has(id));
-    if (place.known === "registered" && others.length > 0) for (const id of await registered(tx, others)) known.add(id);
-    const errors = named.flatMap((id, index) => (known.has(id) ? [] : [unknownServer(pointerTo([...path, index]), id, place.known)]));
+    const isOther = (id: string): boolean => place.isOursAlone === true && !known.has(id);
+    const errors = named.flatMap((id, index) => (isOther(id) ? [unknownServer(pointerTo([...path, index]), id)] : []));
     if (errors.length > 0) throw refused(errors, ours);
     return payload;
   }
@@ -78,19 +77,8 @@ function ownServer({ via, guildId }: Call, ours: readonly ServedServer[]): strin
   return via === "slash" && ours.some(({ id }) => id === guildId) ? guildId : undefined;
 }
 
-async function registered(tx: Tx, ids: readonly string[]): Promise<string[]> {
-  const named = { in: [...ids] };
-  const found = await tx.db.server.findMany({ where: { id: named }, select: { id: true } });
-  const aliases = await tx.db.serverAlias.findMany({ where: { aliasId: named }, select: { aliasId: true } });
-  return [...found.map(({ id }) => id), ...aliases.map(({ aliasId }) => aliasId)];
-}
-
-function unknownServer(pointer: string, id: string, known: "served" | "registered"): FieldError {
-  const detail =
-    known === "served"
-      ? `The bot does not serve the server ${id}.`
-      : `The bot does not serve the server ${id}, and the register does not know it.`;
-  return { pointer, in: "body", code: "unknown_server", detail };
+function unknownServer(pointer: string, id: string): FieldError {
+  return { pointer, in: "body", code: "unknown_server", detail: `The bot does not serve the server ${id}.` };
 }
 
 /** Which servers there are is said beside what is wrong, so that the next try can name them. */
@@ -100,7 +88,9 @@ function refused(errors: readonly FieldError[], ours: readonly ServedServer[], e
 }
 
 function valueAt(payload: Record<string, unknown>, [field = "", part]: readonly string[]): unknown {
-  return part === undefined ? payload[field] : jsonObject(payload[field])[part];
+  const value = payload[field];
+  if (part === undefined) return value;
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>)[part] : undefined;
 }
 
 function withValue(payload: Record<string, unknown>, [field = "", part]: readonly string[], value: unknown): Record<string, unknown> {

@@ -108,6 +108,7 @@ export function createWorkflowsService(parts: WorkflowsDeps) {
       database,
       clock,
       judge: parts.judge,
+      causes: parts.causes,
       audit,
       events,
       guildState,
