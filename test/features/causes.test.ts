@@ -50,7 +50,7 @@ describe("of two timeouts (A4)", () => {
     expect(ground.timeout(user)).toBe(8);
     const [effect] = await ground.effects(reference, "discord.punish");
     expect(effect).toMatchObject({ status: "done" });
-    expect(effect?.detail).toContain(`They stay timed out in a server until ${new Date(until).toISOString()}.`);
+    expect(effect?.detail).toContain(`Timeout in Harbour until ${new Date(until).toISOString()}.`);
     const message = ground.messages(user).at(-1) ?? "";
     expect(message).toContain(`until <t:${Math.floor(until / 1000).toString()}:f>`);
     expect(message).toContain("because an earlier timeout lasts longer");
