@@ -1,6 +1,6 @@
 import type { Tx } from "../../../database/database.ts";
 import type { GuildState } from "../../../discord/guild-state.ts";
-import { Prisma, type WorkflowEffect } from "../../../generated/sqlite/client.ts";
+import type { Prisma, WorkflowEffect } from "../../../generated/sqlite/client.ts";
 import type { ActionsService } from "../../cases/actions/actions.service.ts";
 import { amendsKeyOf, discordEffect, DiscordEffectInput, isAmends } from "../effects/discord-effect.ts";
 import type { Effects } from "../effects/effects.ts";
