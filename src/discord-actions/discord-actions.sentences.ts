@@ -7,7 +7,7 @@ export const discordActionSentences: Sentences = {
   "unban them": "Entbannen",
   "kick them": "Kicken",
   "time them out": "Ein Timeout",
-  "lift their timeout": "Das Timeout aufheben",
+  "lift their timeout": "Den Timeout aufheben",
   "change their nickname": "Den Nickname ändern",
   "give them the role": "Die Rolle geben",
   "remove their role": "Die Rolle nehmen",
@@ -18,30 +18,29 @@ export const discordActionSentences: Sentences = {
   "Manage Nicknames": "Nicknames verwalten",
 
   // Why
-  "I can't {act} in {name}: I'm no longer in that server.": "{act} geht in {name} nicht: Ich bin nicht mehr auf dem Server.",
-  "I can't {act} in {name}: that would be me.": "{act} geht in {name} nicht: Das wäre ich selbst.",
+  "I can't {act} in {name}: I'm no longer in that server.": "{act} geht auf {name} nicht: Ich bin nicht mehr auf dem Server.",
+  "I can't {act} in {name}: that would be me.": "{act} geht auf {name} nicht: Das wäre ich selbst.",
   "I can't {act} in {name}: they own the server, and Discord protects its owner.":
-    "{act} geht in {name} nicht: Der Person gehört der Server, und Discord schützt den Inhaber.",
-  "I can't {act} in {name}: I'm timed out there until {until}.": "{act} geht in {name} nicht: Ich bin dort bis {until} im Timeout.",
+    "{act} geht auf {name} nicht: Der Person gehört der Server, und Discord schützt den Inhaber.",
+  "I can't {act} in {name}: I'm timed out there until {until}.": "{act} geht auf {name} nicht: Ich bin dort bis {until} im Timeout.",
   "I can't {act} in {name}: I don't have the permission {permission} there.":
-    "{act} geht in {name} nicht: Mir fehlt dort das Recht {permission}.",
-  "I can't {act} in {name}: the role was deleted.": "{act} geht in {name} nicht: Sie wurde gelöscht.",
-  "I can't {act} in {name}: every member has it.": "{act} geht in {name} nicht: Die hat jedes Mitglied.",
+    "{act} geht auf {name} nicht: Mir fehlt dort das Recht {permission}.",
+  "I can't {act} in {name}: the role was deleted.": "{act} geht auf {name} nicht: Sie wurde gelöscht.",
+  "I can't {act} in {name}: every member has it.": "{act} geht auf {name} nicht: Die hat jedes Mitglied.",
   "I can't {act} {role} in {name}: it belongs to a bot, an integration or the boosts, so only Discord gives it.":
-    "{act} geht in {name} nicht: {role} gehört zu einem Bot, einer Integration oder den Boosts, und nur Discord vergibt sie.",
-  "I can't {act} {role} in {name}: it is my own highest role.": "{act} geht in {name} nicht: {role} ist meine eigene höchste Rolle.",
+    "{act} geht auf {name} nicht: {role} gehört zu einem Bot, einer Integration oder den Boosts, und nur Discord vergibt sie.",
+  "I can't {act} {role} in {name}: it is my own highest role.": "{act} geht auf {name} nicht: {role} ist meine eigene höchste Rolle.",
   "I can't {act} {role} in {name}: my highest role, {mine}, is below it.":
-    "{act} geht in {name} nicht: Meine höchste Rolle, {mine}, steht unter {role}.",
-  "I can't kick them in {name}: they are not a member there.": "Kicken geht in {name} nicht: Die Person ist dort kein Mitglied.",
+    "{act} geht auf {name} nicht: Meine höchste Rolle, {mine}, steht unter {role}.",
+  "I can't kick them in {name}: they are not a member there.": "Kicken geht auf {name} nicht: Die Person ist dort kein Mitglied.",
   "I can't {act} in {name}: their role {role} is an administrator's, and Discord doesn't time out administrators.":
-    "{act} geht in {name} nicht: Mit der Rolle {role} ist die Person Administrator, und für die gibt es in Discord kein Timeout.",
+    "{act} geht auf {name} nicht: Mit der Rolle {role} ist die Person Administrator, und die lassen sich in Discord nicht in den Timeout versetzen.",
   "I can't {act} in {name}: my highest role, {mine}, is their highest role too.":
-    "{act} geht in {name} nicht: Meine höchste Rolle, {mine}, ist auch die der Person.",
+    "{act} geht auf {name} nicht: Meine höchste Rolle, {mine}, ist auch die der Person.",
   "I can't {act} in {name}: my highest role, {mine}, is below their role {role}.":
-    "{act} geht in {name} nicht: Meine höchste Rolle, {mine}, steht unter der Rolle {role} der Person.",
-  "Discord knows no account with this id.": "Discord kennt kein Konto mit dieser ID.",
+    "{act} geht auf {name} nicht: Meine höchste Rolle, {mine}, steht unter der Rolle {role} der Person.",
 
-  "In {name} I don't have what is needed there: {permissions}.": "In {name} fehlt mir, was dort nötig ist: {permissions}.",
+  "In {name} I don't have what is needed there: {permissions}.": "Auf {name} fehlt mir, was dort nötig ist: {permissions}.",
 
   // What would help
   "Invite me again.": "Lade mich wieder ein.",
@@ -51,15 +50,15 @@ export const discordActionSentences: Sentences = {
   "Give me a role above it under Server Settings → Roles.": "Gib mir unter Servereinstellungen → Rollen eine höhere.",
   "Move {mine} above it under Server Settings → Roles.": "Zieh {mine} unter Servereinstellungen → Rollen darüber.",
   "Take that role away first.": "Nimm ihr zuerst die Rolle.",
-  "Check whom you named.": "Prüfe, wen du angegeben hast.",
+  "Check who you named.": "Prüfe, wen du angegeben hast.",
 
   // Nothing to do, or not yet
-  "They are already banned in {name}.": "Die Person ist in {name} schon gebannt.",
-  "They are not banned in {name}.": "Die Person ist in {name} nicht gebannt.",
-  "They are already timed out in {name} until {until}.": "Die Person ist in {name} schon bis {until} im Timeout.",
-  "They are not timed out in {name}.": "Die Person ist in {name} nicht im Timeout.",
-  "They already have the role {role} in {name}.": "Die Person hat die Rolle {role} in {name} schon.",
-  "They do not have the role {role} in {name}.": "Die Person hat die Rolle {role} in {name} nicht.",
-  "They are not in {name}.": "Die Person ist nicht in {name}.",
-  "It is done when they come back.": "Es geschieht, wenn sie zurückkommt.",
+  "They are already banned in {name}.": "Die Person ist auf {name} schon gebannt.",
+  "They are not banned in {name}.": "Die Person ist auf {name} nicht gebannt.",
+  "They are already timed out in {name} until {until}.": "Die Person ist auf {name} schon bis {until} im Timeout.",
+  "They are not timed out in {name}.": "Die Person ist auf {name} nicht im Timeout.",
+  "They already have the role {role} in {name}.": "Die Person hat die Rolle {role} auf {name} schon.",
+  "They do not have the role {role} in {name}.": "Die Person hat die Rolle {role} auf {name} nicht.",
+  "They are not in {name}.": "Die Person ist nicht auf {name}.",
+  "I'll do it when they return.": "Ich hole es nach, sobald sie zurück ist.",
 };

@@ -26,7 +26,7 @@ const deadlineMs = 1500;
 const unknownUser: Impossible = {
   outcome: "impossible",
   code: "unknown_user",
-  detail: "Discord knows no account with this id. Check whom you named.",
+  detail: "Discord has no account with this ID. Check who you named.",
 };
 
 export function createJudge({ guildState, discord, clock }: JudgeDeps): Judge {

@@ -162,7 +162,7 @@ export function roleProblem({ kind, roleId }: Pick<RoleAction, "kind" | "roleId"
 function awayProblem({ kind }: MemberAction, { name }: GuildStanding): Impossible | Waits | undefined {
   if (kind === "kick") return impossible("not_a_member", `I can't kick them in ${name}: they are not a member there.`);
   if (kind === "ban" || kind === "unban") return undefined;
-  return { outcome: "waits", code: "waits_for_return", detail: `They are not in ${name}. It is done when they come back.` };
+  return { outcome: "waits", code: "waits_for_return", detail: `They are not in ${name}. I'll do it when they return.` };
 }
 
 function memberProblem({ kind }: MemberAction, guild: GuildStanding, target: Standing | undefined): Impossible | undefined {

@@ -26,7 +26,8 @@ describe.skipIf(lacksChromium)("moderation in one step in the control room", () 
 
     await page.goto(`${sandbox.controlRoom}?guild=${guild.id}&as=${admin.id}`);
     await page.getByLabel("Command", { exact: true }).selectOption({ label: "/ban" });
-    await page.getByLabel("user (required)").fill(raider.username);
+    await page.getByText(/\d+ more options/).click();
+    await page.getByLabel("user", { exact: true }).fill(raider.username);
     await page.getByLabel("reason (required)").fill("Raided #general with three accounts.");
     await page.getByRole("button", { name: "Run", exact: true }).click();
     await answers.getByText("Banned").first().waitFor();

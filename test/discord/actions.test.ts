@@ -133,22 +133,22 @@ test.skipIf(!hasSpec).each(table)("what is sent for %s is what Discord documents
 const nowhere = "100000000000000001";
 
 test.each<[string, RegExp, (world: World) => DiscordAction]>([
-  ["a role for nobody", /no such person/, (w) => ({ ...kinds.role_add.action(w), userId: nowhere }) as DiscordAction],
-  ["a role that is gone", /role does not exist/, (w) => ({ ...kinds.role_add.action(w), roleId: nowhere }) as DiscordAction],
-  ["a role above the bot", /stands above it/, (w) => ({ ...kinds.role_add.action(w), roleId: w.high.id }) as DiscordAction],
-  ["taking a role above the bot", /above it/, (w) => ({ kind: "role_remove", ...on(w), userId: w.boss.id, roleId: w.high.id })],
-  ["a timeout of a person above", /above it/, (w) => ({ kind: "timeout", ...on(w), userId: w.boss.id, until: inAnHour() })],
+  ["a role for nobody", /no account with this ID/, (w) => ({ ...kinds.role_add.action(w), userId: nowhere }) as DiscordAction],
+  ["a role that is gone", /role no longer exists/, (w) => ({ ...kinds.role_add.action(w), roleId: nowhere }) as DiscordAction],
+  ["a role above the bot", /role is too low/, (w) => ({ ...kinds.role_add.action(w), roleId: w.high.id }) as DiscordAction],
+  ["taking a role above the bot", /role is too low/, (w) => ({ kind: "role_remove", ...on(w), userId: w.boss.id, roleId: w.high.id })],
+  ["a timeout of a person above", /role is too low/, (w) => ({ kind: "timeout", ...on(w), userId: w.boss.id, until: inAnHour() })],
   ["kicking a stranger", /not in the server/, (w) => ({ kind: "kick", ...on(w), userId: w.stranger.id })],
-  ["kicking the owner", /above it/, (w) => ({ kind: "kick", ...on(w), userId: w.guild.ownerId })],
-  ["banning a person above", /above it/, (w) => ({ kind: "ban", ...on(w), userId: w.boss.id })],
-  ["banning nobody", /no such person/, (w) => ({ kind: "ban", ...on(w), userId: nowhere })],
-  ["a server that does not exist", /server does not exist/, (w) => ({ kind: "ban", ...on(w), guildId: nowhere })],
-  ["a server without the bot", /bot is not in the server/, (w) => ({ kind: "kick", ...on(w), guildId: w.foreign.id })],
-  ["a message to closed doors", /takes no messages/, (w) => (w.sandbox.setDirectMessages(w.ann, false), kinds.message_user.action(w))],
-  ["a message to a stranger", /takes no messages/, (w) => ({ kind: "message_user", ...every, userId: w.stranger.id, content: "x" })],
-  ["a message to a bot", /takes no messages/, (w) => ({ kind: "message_user", ...every, userId: w.robot.id, content: "x" })],
-  ["a message to nobody", /no such person/, () => ({ kind: "message_user", ...every, userId: nowhere, content: "x" })],
-  ["a channel that is gone", /channel does not exist/, () => ({ kind: "message_channel", ...every, channelId: nowhere, content: "x" })],
+  ["kicking the owner", /role is too low/, (w) => ({ kind: "kick", ...on(w), userId: w.guild.ownerId })],
+  ["banning a person above", /role is too low/, (w) => ({ kind: "ban", ...on(w), userId: w.boss.id })],
+  ["banning nobody", /no account with this ID/, (w) => ({ kind: "ban", ...on(w), userId: nowhere })],
+  ["a server that does not exist", /I'm not in that server/, (w) => ({ kind: "ban", ...on(w), guildId: nowhere })],
+  ["a server without the bot", /I'm not in the server/, (w) => ({ kind: "kick", ...on(w), guildId: w.foreign.id })],
+  ["a message to closed doors", /don't accept messages/, (w) => (w.sandbox.setDirectMessages(w.ann, false), kinds.message_user.action(w))],
+  ["a message to a stranger", /don't accept messages/, (w) => ({ kind: "message_user", ...every, userId: w.stranger.id, content: "x" })],
+  ["a message to a bot", /don't accept messages/, (w) => ({ kind: "message_user", ...every, userId: w.robot.id, content: "x" })],
+  ["a message to nobody", /no account with this ID/, () => ({ kind: "message_user", ...every, userId: nowhere, content: "x" })],
+  ["a channel that is gone", /channel no longer exists/, () => ({ kind: "message_channel", ...every, channelId: nowhere, content: "x" })],
   [
     "a channel elsewhere",
     /not in the server/,
@@ -218,8 +218,8 @@ test("a nickname is cut to what Discord takes, never through a character, and on
 });
 
 test.each([
-  ["a person above the bot", /above it/, ({ boss }: World) => boss.id],
-  ["the owner of the server", /above it/, ({ guild }: World) => guild.ownerId],
+  ["a person above the bot", /role is too low/, ({ boss }: World) => boss.id],
+  ["the owner of the server", /role is too low/, ({ guild }: World) => guild.ownerId],
 ])("the nickname of %s ends for good", async (_, words, who) => {
   const world = await start();
   const performed = await world.perform({ kind: "nickname", ...every, guildId: world.guild.id, userId: who(world), nickname: "x" });

@@ -147,9 +147,7 @@ test("an alert whose content Discord refuses is left out, logged and counted, an
   refusing.clear();
   expect(texts()[0]).toContain("**bravo**");
   const skipped = lines.map((line) => JSON.parse(line) as { level: number; kind?: string }).filter(({ kind }) => kind !== undefined);
-  expect(skipped).toEqual([
-    expect.objectContaining({ level: 50, kind: "callsign_pool_low", detail: "Discord does not accept the values." }),
-  ]);
+  expect(skipped).toEqual([expect.objectContaining({ level: 50, kind: "callsign_pool_low", detail: "Discord rejected the values." })]);
   const metrics = await fetch(`${world.url}/metrics`, { headers: { authorization: `Bearer ${token}` } });
   expect(await metrics.text()).toMatch(/^provost_alerts_skipped_total 1$/m);
 

@@ -62,7 +62,7 @@ describe("an approval of what Discord would refuse", () => {
     const said = (await world.slash(admin, "review approve", { reference, reason })).replaceAll("\\", "");
     delete admin.locale;
     expect(said).toContain(
-      `Bannen geht in Harbour nicht: Meine höchste Rolle, ${own}, steht unter der Rolle Partner der Person. Zieh ${own} `,
+      `Bannen geht auf Harbour nicht: Meine höchste Rolle, ${own}, steht unter der Rolle Partner der Person. Zieh ${own} `,
     );
 
     // Once the role was moved, nothing is in the way.

@@ -113,7 +113,7 @@ test("a message that is not taken fails with its reason, the decision stands, an
   await become("notice.requester", "failed");
   const failed = await view();
   expect(failed).toMatchObject({ status: "denied", revision: 2 });
-  expect(failed.effects).toMatchObject([{ attempts: 1, last_error: "The person takes no messages from the bot.", due_at: null }]);
+  expect(failed.effects).toMatchObject([{ attempts: 1, last_error: "They don't accept messages from me.", due_at: null }]);
   const retry = (place: number, actor: User) => world.post(`${path}/effects/${place.toString()}/retry`, undefined, { actor });
   expect((await retry(1, await world.staff("viewer"))).body).toMatchObject({ code: "permission_denied" });
   expect((await retry(2, decider)).body).toMatchObject({ code: "record_not_found" });

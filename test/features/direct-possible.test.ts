@@ -88,7 +88,7 @@ describe("what Discord would refuse", () => {
     admin.locale = "de";
     const german = (await world.slash(admin, "ban", { user: boss, reason })).replaceAll("\\", "");
     delete admin.locale;
-    expect(german).toContain(`Bannen geht in Harbour nicht: Meine höchste Rolle, ${own}, steht unter der Rolle Partner der Person.`);
+    expect(german).toContain(`Bannen geht auf Harbour nicht: Meine höchste Rolle, ${own}, steht unter der Rolle Partner der Person.`);
     expect(await traces(boss.id)).toEqual(before);
   });
 
@@ -97,7 +97,7 @@ describe("what Discord would refuse", () => {
     const serverOwner = world.sandbox.inside.world.users.get(world.guild.ownerId) as User;
     await refusedWith(bodies(serverOwner)["kick"], "target_is_guild_owner", /they own the server/);
     await refusedWith(bodies(bot)["ban"], "target_is_bot_itself", /that would be me/);
-    await refusedWith({ action: "ban", user_id: "123456789012345678", reason }, "unknown_user", /no account with this id/);
+    await refusedWith({ action: "ban", user_id: "123456789012345678", reason }, "unknown_user", /no account with this ID/);
     const captain = world.member("captain");
     world.guild.setRoles(captain, [world.guild.createRole("Captains", { permissions: ["Administrator"] })]);
     await refusedWith(bodies(captain)["timeout"], "target_has_administrator", /their role Captains/);

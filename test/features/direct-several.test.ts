@@ -111,7 +111,9 @@ describe("banning several people at once", () => {
     expect(await slash({ user: one, users: two.id })).not.toContain("Banning");
     expect([one, two, other].filter(isBanned)).toEqual([]);
     const said = await slash({ users: `<@${one.id}><@!${two.id}>, ${three.id}\n${four.id} ${one.id}` });
-    expect(said.replaceAll("\\", "")).toMatch(/^Banning 4 people \(4 left\) · \*\*PUN-REQ-\d+\*\* to \*\*PUN-REQ-\d+\*\*/);
+    expect(said.replaceAll("\\", "")).toMatch(
+      /^Banning 4 people from \*\*Harbour\*\* \(4 left\) · \*\*PUN-REQ-\d+\*\* to \*\*PUN-REQ-\d+\*\*/,
+    );
     await world.sandbox.waitFor(() => [one, two, three, four].every(isBanned));
     expect([one, two, three, four].filter((user) => messagesTo(user).length > 0)).toEqual([]);
   });

@@ -60,7 +60,7 @@ describe("taking back one's own act", () => {
     await world.sandbox.waitFor(() => messagesTo(user).length === 1);
     await deliver();
     const pressed = await run.clickButton("Undo");
-    expect((await pressed.reply()).content.replaceAll("\\", "")).toContain(`✓ Taken back: **${reference}**`);
+    expect((await pressed.reply()).content.replaceAll("\\", "")).toContain(`✓ Undone: **${reference}**`);
     await world.sandbox.waitFor(() => messagesTo(user).length === 2);
     expect(messagesTo(user)[1]).toContain("Taken back by the moderator who issued it.");
     const view = await read(reference);
@@ -78,7 +78,7 @@ describe("taking back one's own act", () => {
     ]);
     // Pressed once more it changes nothing.
     const again = await run.clickButton("Undo");
-    expect((await again.reply()).content).toContain("was taken back already");
+    expect((await again.reply()).content).toContain("was already undone");
     await deliver();
     expect(messagesTo(user)).toHaveLength(2);
     expect((await read(reference)).revision).toBe(view.revision);
@@ -109,7 +109,7 @@ describe("taking back one's own act", () => {
     const before = await read(reference);
     await later(15 * minute, async () => {
       const said = (await (await run.clickButton("Undo")).reply()).content;
-      expect(said).toContain("was not taken back");
+      expect(said).toContain("was not undone");
       expect(said).toContain("The 15 minutes in which you take it back alone are over.");
       expect(said).toContain(`<@${admin.id}>`);
       expect(said).not.toContain(`<@${mod.id}>`);

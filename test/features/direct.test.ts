@@ -51,7 +51,7 @@ describe("moderation in one step", () => {
     const raider = world.member();
     const said = await world.slash(admin, "ban", { user: raider, reason, duration: "2 weeks" });
     const reference = /PUN-REQ-\d+/.exec(said.replaceAll("\\", ""))?.[0] ?? said;
-    expect(said).toContain(`✓ Banned <@${raider.id}> for 14 days`);
+    expect(said).toContain(`✓ Banned <@${raider.id}> from **Harbour** for 14 days`);
     await waitsFor(() => isBanned(raider));
     // The message is sent first: nobody can be written to once the bot has removed them.
     await deliver();
@@ -110,7 +110,7 @@ describe("moderation in one step", () => {
     ).toEqual([]);
     const said = await world.slash(mod, "kick", { user: world.member(), reason });
     expect(said).toMatch(
-      /^Nothing is done to <@\d+> yet: .+waits for a decision\.\nNobody does this alone in this server\.\nAsk one of these to decide it: <@/,
+      /^Nothing has happened to <@\d+> yet\. .+is waiting for a decision\.\nNobody does this alone in this server\.\nThese people can decide it: <@/,
     );
     // Another server of the community has rules of its own: none yet.
     const [quay] = world.furtherGuilds;
@@ -315,7 +315,7 @@ describe("moderation in one step", () => {
     expect((await look(mod)).body.code).toBe("conflict_of_interest");
     const run = await world.sandbox.as(other).in(world.guild).runSlashCommand("review later list");
     const listed = /PUN-REQ-\d+/.exec(JSON.stringify((await run.reply()).embeds).replaceAll("\\", ""))?.[0] ?? "none";
-    const pressed = await run.clickButton(`Looked at ${listed}`);
+    const pressed = await run.clickButton(`Reviewed ${listed}`);
     expect((await pressed.reply()).content).toContain("It is off the list");
     expect(await read(listed)).toMatchObject({ look: { due_at: null, by: other.id } });
     expect((await look(other)).body).toMatchObject({ looked_by: other.id });

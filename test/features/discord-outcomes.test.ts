@@ -58,7 +58,7 @@ describe("what the bot did in Discord is said as it happened", () => {
     await become(reference, "notice.subject.undo", "done");
     const act = (await effectsOf(reference)).find(({ key }) => key === "discord.punish");
     expect(act).toMatchObject({ status: "failed", error: { code: "missing_permission", discord_code: 50_013 } });
-    expect(messagesTo(raider)).toEqual([expect.stringContaining("banned you"), expect.stringContaining("did not carry out")]);
+    expect(messagesTo(raider)).toEqual([expect.stringContaining("banned you"), expect.stringContaining("was not carried out")]);
     expect(await actionsOf(raider)).toMatchObject([
       { kind: "ban", voided: { by: null, reason: expect.stringContaining("not carried out in Discord") } },
     ]);
@@ -109,7 +109,7 @@ describe("what the bot did in Discord is said as it happened", () => {
     world.sandbox.faults.rest({ route: banOf(raider), status: 429, retryAfter: 4, times: 1 });
     const run = await world.sandbox.as(admin).in(world.guild).runSlashCommand("ban", { user: raider, reason });
     const first = await run.reply();
-    expect(first.content).toContain(`Banning <@${raider.id}> …`);
+    expect(first.content).toContain(`Banning <@${raider.id}> from **Harbour** …`);
     expect(isBanned(raider)).toBe(false);
     await within(() => run.current()?.content.includes("✓ Banned") === true, limit);
     expect(isBanned(raider)).toBe(true);
@@ -131,7 +131,7 @@ describe("what the bot did in Discord is said as it happened", () => {
     const effects = await effectsOf(referenceIn(answers[0] ?? ""));
     expect(effects.find(({ key }) => key === "notice.subject")).toMatchObject({
       status: "failed",
-      error: { code: "rate_limited", discord_code: 40_003, detail: "Discord limits messages right now." },
+      error: { code: "rate_limited", discord_code: 40_003, detail: "Discord is limiting messages right now." },
     });
     expect(raiders.flatMap((user) => messagesTo(user))).toEqual([]);
     const bans = world.sandbox.exchanges.filter(({ method, path }) => method === "PUT" && path.includes("/bans/"));
@@ -168,7 +168,7 @@ test("A2: a list action that Discord refuses is in the audit with its reason, an
   bay.addMember(user);
   await within(async () => (await rows(user))[0]?.state === "failed");
   const { body: audit } = await world.get("/audit?action=list_action.failed", { actor: admin });
-  expect(audit.data).toMatchObject([{ outcome: "failed", after: { why: expect.stringContaining("The bot may not do this") } }]);
+  expect(audit.data).toMatchObject([{ outcome: "failed", after: { why: expect.stringContaining("I'm missing a permission") } }]);
   expect(await failures(world)).toMatchObject([
     { data: { cause: "list", guild_id: bay.id, user_id: user.id, action: "ban", discord_code: 50_013 } },
   ]);

@@ -71,7 +71,7 @@ describe.concurrent("cards and their channels", () => {
     world.sandbox.inside.world.guilds.get(world.guild.id)?.channels.delete(reviews.id);
     await decide(reference, { decision: "claim" });
     const said = await told(health, "warn");
-    expect(said).toEqual({ status: "warn", reason: expect.stringContaining(`channel ${reviews.id}: The channel does not exist`) });
+    expect(said).toEqual({ status: "warn", reason: expect.stringContaining(`channel ${reviews.id}: The channel no longer exists`) });
     const other = world.guild.createChannel("other");
     await choose({ review: other.id });
     await shows(other, reference, "in review");
@@ -87,7 +87,7 @@ describe.concurrent("cards and their channels", () => {
     const subject = world.member("a person of note");
     const reference = await filePunishment(world, author, subject);
     const said = await told(health, "warn");
-    expect(said.reason).toMatch(/^Discord takes no messages of the bot in channel \d+: The bot may not do this/);
+    expect(said.reason).toMatch(/^Discord takes no messages of the bot in channel \d+: I'm missing a permission/);
     for (const hidden of [reference, subject.id, subject.username, "reviews", "Harbour"]) expect(said.reason).not.toContain(hidden);
     const stranger = await health(null);
     expect([stranger.status, stranger.success, stranger.checks.review_cards]).toEqual(["degraded", true, { status: "warn" }]);

@@ -61,8 +61,7 @@ export async function openLists(url: string, halls: readonly Hall[], secondsLate
       const reason = hall.bans.get(userId) ?? "";
       if (signs.length > 0 && !signs.some((sign) => reason.includes(sign))) return { ...same, changed: false };
       hall.bans.delete(userId);
-    } else if (member === undefined)
-      return action.kind === "kick" ? same : { outcome: "failed", detail: "The person is not in the server." };
+    } else if (member === undefined) return action.kind === "kick" ? same : { outcome: "failed", detail: "They are not in the server." };
     else if (action.kind === "kick") leave(hall, userId);
     else if (action.kind === "role_add") {
       if (member.roles.has(action.roleId)) return same;

@@ -913,7 +913,7 @@ export const labels = texts({
     "label alerts": "Kanal für Hinweise",
     "label board": "Kanal für die Übersicht",
     "label max": "Höchstens",
-    "label timeout": "Auszeiten",
+    "label timeout": "Timeouts",
     "label kick": "Hinauswürfe",
     "label ban": "Banns",
     "label reasons": "Begründungen",

@@ -3,32 +3,32 @@ import type { Performed } from "../../kernel/discord-port.ts";
 import type { ProblemError } from "../../kernel/errors.ts";
 import { rateLimitWait } from "../rest/errors.ts";
 
-const noSuchPerson = "Discord knows no such person.";
-const takesNone = "The person takes no messages from the bot.";
-const blocked = "The server's own rules blocked the message.";
+const noSuchPerson = "Discord has no account with this ID.";
+const takesNone = "They don't accept messages from me.";
+const blocked = "A filter of the server blocked the message.";
 
-const messagesLimited = "Discord limits messages right now.";
-const limited = "Discord takes no more of these at the moment.";
+const messagesLimited = "Discord is limiting messages right now.";
+const limited = "Discord is limiting this right now.";
 
 /** Refusals that repeating cannot change, in plain words. */
 const permanent: Readonly<Record<number, string>> = {
-  [Codes.UnknownChannel]: "The channel does not exist, or not any more.",
-  [Codes.UnknownGuild]: "The server does not exist, or the bot is not in it.",
-  [Codes.UnknownMember]: "The person is not in the server.",
-  [Codes.UnknownRole]: "The role does not exist, or not any more.",
+  [Codes.UnknownChannel]: "The channel no longer exists.",
+  [Codes.UnknownGuild]: "I'm not in that server.",
+  [Codes.UnknownMember]: "They are not in the server.",
+  [Codes.UnknownRole]: "The role no longer exists.",
   [Codes.UnknownUser]: noSuchPerson,
   [Codes.InvalidRecipients]: noSuchPerson,
-  [Codes.MissingAccess]: "The bot is not in the server, or may not see the channel.",
-  [Codes.MissingPermissions]: "The bot may not do this: it lacks the permission, or the role or the person stands above it.",
-  [Codes.TwoFactorAuthenticationIsRequired]: "The server asks for two-factor authentication of the bot's owner.",
+  [Codes.MissingAccess]: "I'm not in the server, or I can't see the channel.",
+  [Codes.MissingPermissions]: "I'm missing a permission, or my role is too low.",
+  [Codes.TwoFactorAuthenticationIsRequired]: "The server requires two-factor authentication, and the account that owns me doesn't use it.",
   [Codes.CannotSendMessagesToThisUser]: takesNone,
   [Codes.CannotSendMessagesToThisUserDueToHavingNoMutualGuilds]: takesNone,
-  [Codes.CannotSendAnEmptyMessage]: "There is nothing in the message that could be shown.",
-  [Codes.CannotSendMessagesInNonTextChannel]: "The channel takes no messages.",
-  [Codes.CannotExecuteActionOnThisChannelType]: "The channel takes no messages.",
+  [Codes.CannotSendAnEmptyMessage]: "The message would be empty.",
+  [Codes.CannotSendMessagesInNonTextChannel]: "I can't send messages in this kind of channel.",
+  [Codes.CannotExecuteActionOnThisChannelType]: "I can't send messages in this kind of channel.",
   [Codes.MessageWasBlockedByAutomaticModeration]: blocked,
   [Codes.MessageBlockedByHarmfulLinksFilter]: blocked,
-  [Codes.InvalidFormBodyOrContentType]: "Discord does not accept the values.",
+  [Codes.InvalidFormBodyOrContentType]: "Discord rejected the values.",
 };
 
 /** Refusals that end by themselves. */
@@ -56,7 +56,7 @@ export function refusalCode({ code, extra }: ProblemError): number | undefined {
 export function endOf(error: ProblemError, isSent: boolean): Extract<Performed, { outcome: "failed" | "retry" }> {
   const code = refusalCode(error);
   if (code !== undefined && !temporary.has(code)) {
-    const detail = permanent[code] ?? `Discord refused it (its code is ${code.toString()}).`;
+    const detail = permanent[code] ?? `Discord refused it (code ${code.toString()}).`;
     return { outcome: "failed", detail, code };
   }
   const isLimited = rateLimitWait(error.cause) !== undefined;

@@ -79,8 +79,7 @@ export function createDiscordActions(options: ActionsOptions): DiscordActions & 
   const sent = createSentBans(clock);
 
   const run = async (action: DiscordAction, { mayBeDone = false, deadlineMs = usualMs }: PerformOptions): Promise<Performed> => {
-    if ("guildId" in action && !served.has(action.guildId))
-      return { outcome: "failed", detail: "The server is none of those this service serves." };
+    if ("guildId" in action && !served.has(action.guildId)) return { outcome: "failed", detail: "I don't act in that server." };
     const call = timed(rest, deadlineMs);
     const { plan, nothingLeft = {}, waitsForReturn = false } = kindOf(action);
     let isSent = false;
@@ -103,7 +102,7 @@ export function createDiscordActions(options: ActionsOptions): DiscordActions & 
       if (detail !== undefined) return { outcome: "done", detail, changed: isSent || mayBeDone };
       // The answer to an earlier request was lost: the person was there, and is gone.
       if (code === RESTJSONErrorCodes.UnknownMember && (isSent || mayBeDone) && action.kind === "kick")
-        return { outcome: "done", detail: "The person was kicked.", changed: true };
+        return { outcome: "done", detail: "They were kicked.", changed: true };
       if (code === RESTJSONErrorCodes.UnknownMember && waitsForReturn) return { outcome: "away", detail: awayText };
       const end = endOf(error, isSent);
       return end.outcome === "retry" ? { ...end, mayBeDone: end.mayBeDone || mayBeDone } : end;
@@ -133,7 +132,7 @@ export function createDiscordActions(options: ActionsOptions): DiscordActions & 
   };
 }
 
-const awayText = "The person is not in the server. It is done when they return.";
+const awayText = "They are not in the server. I'll do it when they return.";
 
 function createSentBans(clock: Clock): SentBans & { note(action: DiscordAction): void } {
   const keptMs = 60_000;

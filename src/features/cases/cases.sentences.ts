@@ -6,7 +6,7 @@ export const casesSentences: Sentences = {
   "Unbanned by hand in Discord": "Bann in Discord von Hand aufgehoben",
   "Kicked by hand in Discord": "Von Hand in Discord entfernt",
   "Timed out by hand in Discord": "Von Hand in Discord stumm gestellt",
-  "Timeout lifted by hand in Discord": "Auszeit in Discord von Hand aufgehoben",
+  "Timeout lifted by hand in Discord": "Timeout in Discord von Hand aufgehoben",
   "The case has no link with this record.": "Der Fall ist damit nicht verknüpft.",
   "Nobody works on a case about themselves.": "Niemand bearbeitet einen Fall, in dem es um ihn selbst geht.",
   "Only staff lead a case.": "Einen Fall leitet nur, wer zum Team gehört.",

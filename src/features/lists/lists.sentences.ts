@@ -16,10 +16,11 @@ export const listsSentences: Sentences = {
     "Discord hat die Rechte dieser Rolle noch nicht gemeldet. Versuch es in einer Minute noch einmal.",
   "This is about you or about an account of yours.": "Das betrifft dich oder ein Konto von dir.",
   "The exemption would have ended already.": "Die Ausnahme wäre schon vorbei.",
-  "Lists do not give this role.": "Listen vergeben diese Rolle nicht.",
   "They are staff.": "Die Person gehört zum Team.",
+  "Lists do not give this role.": "Listen vergeben diese Rolle nicht.",
   "It was ended by hand in Discord.": "Es wurde in Discord von Hand beendet.",
-  "Somebody else's ban stands; it was left as it is.": "Der Bann stammt von jemand anderem; er blieb, wie er ist.",
+  "Somebody else banned them, and I left that ban in place.":
+    "Jemand anderes hat die Person gebannt; diesen Bann habe ich nicht verändert.",
   "{recordReference} lists this person, and the rules of the server propose a punishment.":
     "{recordReference} listet diese Person, und die Regeln des Servers schlagen eine Strafe vor.",
   "Nothing waits here.": "Hier wartet nichts.",

@@ -35,7 +35,7 @@ export const privacyTexts = texts({
     "mydata staff": "dein Platz im Team",
     "mydata messages": "als Beleg aufbewahrte Nachrichten von dir",
     "mydata memberships": "Mitgliedschaften auf den Servern dieser Community",
-    "mydata native-actions": "Banns, Rauswürfe und Auszeiten von Hand",
+    "mydata native-actions": "Banns, Kicks und Timeouts von Hand",
     "mydata reads": "Blicke auf deine Angaben",
     "mydata audit": "Protokolleinträge über dich",
     "mydata nothing": "Über dich ist nichts gespeichert.",

@@ -37,15 +37,15 @@ export const timelineSentences: Sentences = {
   "Was banned by hand on the server {guild}.": "Wurde auf dem Server {guild} von Hand gebannt.",
   "Was unbanned by hand on the server {guild}.": "Der Bann auf dem Server {guild} wurde von Hand aufgehoben.",
   "Was kicked by hand from the server {guild}.": "Wurde von Hand vom Server {guild} entfernt.",
-  "Was timed out by hand on the server {guild} until {at}.": "Bekam auf dem Server {guild} von Hand eine Auszeit bis {at}.",
-  "A timeout was lifted by hand on the server {guild}.": "Eine Auszeit auf dem Server {guild} wurde von Hand aufgehoben.",
+  "Was timed out by hand on the server {guild} until {at}.": "Bekam auf dem Server {guild} von Hand einen Timeout bis {at}.",
+  "A timeout was lifted by hand on the server {guild}.": "Ein Timeout auf dem Server {guild} wurde von Hand aufgehoben.",
   "Was banned by hand on the server {guild}. Reason given: {reason}": "Wurde auf dem Server {guild} von Hand gebannt. Grund: {reason}",
   "Was unbanned by hand on the server {guild}. Reason given: {reason}":
     "Der Bann auf dem Server {guild} wurde von Hand aufgehoben. Grund: {reason}",
   "Was kicked by hand from the server {guild}. Reason given: {reason}": "Wurde von Hand vom Server {guild} entfernt. Grund: {reason}",
   "Was timed out by hand on the server {guild} until {at}. Reason given: {reason}":
-    "Bekam auf dem Server {guild} von Hand eine Auszeit bis {at}. Grund: {reason}",
+    "Bekam auf dem Server {guild} von Hand einen Timeout bis {at}. Grund: {reason}",
   "A timeout was lifted by hand on the server {guild}. Reason given: {reason}":
-    "Eine Auszeit auf dem Server {guild} wurde von Hand aufgehoben. Grund: {reason}",
+    "Ein Timeout auf dem Server {guild} wurde von Hand aufgehoben. Grund: {reason}",
   "One or several of {kinds}, separated by commas.": "Eines oder mehrere davon, mit Kommas: {kinds}.",
 };

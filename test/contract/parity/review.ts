@@ -232,7 +232,7 @@ export const verdicts: readonly Case[] = [
 /** What the bot was to do has come to nothing. */
 async function fail({ world, kept }: Scene, name: string): Promise<void> {
   const call = { client: null, actor: null, via: "cli", requestId: "fail", idempotency: null, replayed: false } as const;
-  const data = { status: "failed", attempts: 12, lastError: "The person takes no messages from the bot.", dueAt: null };
+  const data = { status: "failed", attempts: 12, lastError: "They don't accept messages from me.", dueAt: null };
   const where = { request: { reference: kept[name] ?? "" }, place: 1 };
   const { count } = await world.app.database.write(call, ({ db }) => db.workflowEffect.updateMany({ where, data }));
   if (count !== 1) throw new Error(`${name} has no effect`);

@@ -168,11 +168,7 @@ export function createNoticeTexts({ guildState, operator = nobodyNamed, appealPa
     notCarriedOut({ guildId, reference, kind, guildName, why }) {
       const { t, from } = senderOf(guildId);
       const server = guildName === undefined ? from : `**${lineText(guildName)}**`;
-      return lines(
-        t("notice requester not-done", { from, kind: enumLabel(kind, t), server }),
-        sentenceText(why, t),
-        referenceText(t, reference),
-      );
+      return lines(t("notice requester not-done", { kind: enumLabel(kind, t), server }), sentenceText(why, t), referenceText(t, reference));
     },
 
     channel({ guildId, reference, status }) {

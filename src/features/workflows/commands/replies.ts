@@ -82,7 +82,7 @@ export function effectText({ status, target, detail, error, changed }: EffectVie
   const said = sentenceText(detail, t);
   const named = about === undefined || said.includes(about) ? said : `${said} (\`${about}\`)`;
   const why = error === undefined ? "" : ` ${sentenceText(error.detail, t)}`;
-  if (status === "failed") return `✗ ${named} (${t("card effect-failed")})${why}`;
+  if (status === "failed") return `✗ ${named}${why}`;
   if (status === "pending") return `… ${named}${why}`;
   if (status === "done" || status === "applied") return changed === false ? `– ${named}` : `✓ ${named}`;
   return `– ${named} (${t(`card effect-${status}`)})`;

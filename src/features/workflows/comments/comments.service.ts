@@ -169,7 +169,7 @@ function createRecord({ audit, events, effects, notices }: Pick<CommentsDeps, "a
     const isForOneself = kinds[type as WorkflowKind].filedForOneself !== undefined;
     const content = notices.comment({ guildId: guildOf(origin), reference, kind: type, body, isForOneself });
     const message = { kind: "message_user", userId: requesterId, content, reason: reference } as const;
-    return [{ key: "notice.requester", ...discordEffect(message, { id, detail: "The requester is told of a comment." }) }];
+    return [{ key: "notice.requester", ...discordEffect(message, { id, detail: "Message to the requester: a comment." }) }];
   }
 
   return async (tx: Tx, { request, comment, permission, action, side }: Said): Promise<void> => {

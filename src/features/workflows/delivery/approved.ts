@@ -105,7 +105,9 @@ function causeOf({ requestId, place }: Place, opened: Opened | undefined): Cause
 function changesAfter(row: WorkflowEffect, { mayBeDone: mayHaveBeen }: Claim, outcome: Outcome): EffectChanges {
   if (outcome.state === "done") {
     const undo = { changed: outcome.changed, ...takenOver(row), ...untilIn(outcome) };
-    return { status: "done", detail: `${row.detail} ${outcome.detail}`, undo, dueAt: null, lastError: null };
+    // What it says it does is what was done, unless Discord already showed it so.
+    const detail = outcome.changed ? row.detail : `${row.detail} ${outcome.detail}`;
+    return { status: "done", detail, undo, dueAt: null, lastError: null };
   }
   const lastError = outcome.detail;
   if (outcome.state === "away")

@@ -58,7 +58,7 @@ export function createConsequences({ actions, effects, notices, guildState }: Co
     if (notice?.status !== "done" || userId === undefined || correction === undefined) return [];
     const id = `${request.id}:${act.place.toString()}:correction:${tx.now.getTime().toString()}`;
     const message = { kind: "message_user", userId, content: correction, reason: request.reference } as const;
-    return [{ key: amendsKeyOf(noticeKey), ...discordEffect(message, { id, detail: "The person is told that it was not carried out." }) }];
+    return [{ key: amendsKeyOf(noticeKey), ...discordEffect(message, { id, detail: "Message to the person: it was not carried out." }) }];
   }
 
   async function restoreAct(tx: Tx, request: Request, act: WorkflowEffect): Promise<void> {
@@ -83,7 +83,9 @@ export function createConsequences({ actions, effects, notices, guildState }: Co
     });
     const id = `${request.id}:${act.place.toString()}:failed:${tx.now.getTime().toString()}`;
     const message = { kind: "message_user", userId: request.requesterId, content, reason: request.reference } as const;
-    return [{ key: "notice.requester", ...discordEffect(message, { id, detail: "The requester is told that it could not be done." }) }];
+    return [
+      { key: "notice.requester", ...discordEffect(message, { id, detail: "Message to the requester: it could not be carried out." }) },
+    ];
   }
 
   return {

@@ -123,42 +123,74 @@ async function outcomeReply(action: DirectAction, answer: ModerationAnswer, word
   const undo = answer.undo_until === null ? [] : [pressButton(undoPress, { reference }, t("button undo"))];
   const reply = (lines: readonly string[]): Reply => ({ content: cut(lines.join("\n"), 1900), components: [rowOf(show, ...undo)] });
   if (answer.requests.length > 1)
-    return await reportSeveral(answer.requests, (outcomes) => reply(severalLines(answer, outcomes, t)), wording.call, verbs);
+    return await reportSeveral(answer.requests, (outcomes) => reply(severalLines(answer, outcomes, wording, verbs)), wording.call, verbs);
   if (waits === null) {
-    const word = (effects: ModerationAnswer["effects"]): Reply => reply(doneLines(action, { ...answer, effects }, wording));
+    const word = (effects: ModerationAnswer["effects"]): Reply => reply(doneLines(action, { ...answer, effects }, wording, verbs));
     return await reportOutcome({ id, type: "punishment", effects: answer.effects }, word, wording.call, verbs);
   }
   const people = deciders.map((decider) => `<@${decider}>`).join(", ");
   return reply([
-    t("direct filed", { ...filledFrom(answer, wording), action: enumLabel(action, t) }),
+    t("direct filed", { ...filledFrom(answer, wording, verbs), action: enumLabel(action, t) }),
     sentenceText(waits.detail, t),
     people === "" ? t("direct ask nobody") : t("direct ask", { people }),
   ]);
 }
 
-/** Whom it is about, for how long, and under which reference. */
-function filledFrom({ reference }: ModerationAnswer, { t, given }: Wording) {
+/** Whom it is about, where, for how long, and under which reference. */
+function filledFrom({ reference }: ModerationAnswer, { t, given, call }: Wording, verbs: Verbs) {
   const { duration } = durationIn(given);
-  const lasts = typeof duration === "string" ? t("direct lasts", { length: lengthText(parseDuration(duration) ?? 0, t) }) : "";
-  return { user: `<@${textIn(given, "user") ?? ""}>`, reference: escapeText(reference), lasts };
+  const length = typeof duration === "string" ? lengthText(parseDuration(duration) ?? 0, t) : undefined;
+  return {
+    user: `<@${textIn(given, "user") ?? ""}>`,
+    server: serverText(call, verbs),
+    reference: escapeText(reference),
+    lasts: length === undefined ? "" : t("direct lasts", { length }),
+    counts: length === undefined ? "" : t("direct counts", { length }),
+  };
 }
 
-/** The result in a line, what the bot could not do, and whether the message arrived. Nothing is said to be done that Discord has not confirmed. */
-function doneLines(action: DirectAction, answer: ModerationAnswer, wording: Wording): string[] {
+/** The name of the server that the command was given in. */
+function serverText({ guildId = "" }: Call, verbs: Verbs): string {
+  return escapeText(verbs.requests.servers().find(({ id }) => id === guildId)?.name ?? guildId);
+}
+
+/** The result in a line with whether the message arrived, and below what the bot could not do. Nothing is said to be done that Discord has not confirmed. */
+function doneLines(action: DirectAction, answer: ModerationAnswer, wording: Wording, verbs: Verbs): string[] {
   const { t } = wording;
   const acts = answer.effects.filter(({ key }) => key === "discord.punish");
   const notice = answer.effects.find(({ key }) => key === "notice.subject");
-  const told = notice === undefined ? [] : noticeLine(notice, t);
-  return [t(`direct ${stateOf(acts)} ${action}`, filledFrom(answer, wording)), ...acts.flatMap((act) => reasonLine(act, t)), ...told];
+  const state = stateOf(acts);
+  const isDelivered = notice?.status === "done" && state !== "not";
+  const message = isDelivered ? t("direct told") : "";
+  // That it was so already is no failure.
+  const sign = acts.some(({ status }) => status === "failed") ? "✗" : "–";
+  const head = t(headKey(action, state), { ...filledFrom(answer, wording, verbs), message, sign });
+  const reasons = state === "away" ? [] : acts.flatMap((act) => reasonLine(act, t));
+  return [head, ...reasons, ...(notice === undefined || isDelivered ? [] : noticeLine(notice, answer.effects, t))];
+}
+
+type ActState = "done" | "doing" | "not" | "away";
+
+/** The text of a result. A warning and a note do nothing in Discord, and only a timeout and its end wait for people. */
+function headKey(action: DirectAction, state: ActState) {
+  if (action === "warning" || action === "note") return `direct done ${action}` as const;
+  if (state !== "away") return `direct ${state} ${action}` as const;
+  return action === "untimeout" ? "direct away untimeout" : "direct away timeout";
 }
 
 const shownFailures = 10;
 
 /** How many of several people were banned, and who was not. */
-function severalLines({ requests, reference }: ModerationAnswer, outcomes: readonly Settled[], t: Translate): string[] {
+function severalLines(
+  { requests, reference }: ModerationAnswer,
+  outcomes: readonly Settled[],
+  { t, call }: Wording,
+  verbs: Verbs,
+): string[] {
   const failed = outcomes.filter(({ error }) => error !== undefined);
   const [count, left] = [requests.length, requests.length - outcomes.length];
-  const filled = { count, left, first: escapeText(reference), last: escapeText(requests.at(-1)?.reference ?? "") };
+  const [first, last] = [escapeText(reference), escapeText(requests.at(-1)?.reference ?? "")];
+  const filled = { count, left, first, last, server: serverText(call, verbs) };
   const not = failed
     .slice(0, shownFailures)
     .map(({ userId, reference: name, error = "" }) =>
@@ -174,7 +206,7 @@ function severalLines({ requests, reference }: ModerationAnswer, outcomes: reado
 type Effect = ModerationAnswer["effects"][number];
 
 /** How the acts in Discord stand together; a punishment that needs none is done. */
-function stateOf(acts: readonly Effect[]): "done" | "doing" | "not" | "away" {
+function stateOf(acts: readonly Effect[]): ActState {
   if (acts.some(({ status, due_at: due }) => status === "pending" && due !== null)) return "doing";
   if (acts.some(({ status }) => status === "pending")) return "away";
   return acts.length > 0 && acts.every(({ status, changed }) => status === "failed" || status === "skipped" || changed === false)
@@ -188,10 +220,14 @@ function reasonLine({ status, detail, error, changed }: Effect, t: Translate): s
   return status === "skipped" || changed === false ? [`– ${sentenceText(detail, t)}`] : [];
 }
 
-function noticeLine({ status, error }: Effect, t: Translate): string[] {
-  if (status === "done") return [t("direct told")];
+/** Whether the message arrived; of one that announced what was not done, whether its correction did. */
+function noticeLine({ status, error }: Effect, effects: readonly Effect[], t: Translate): string[] {
+  if (status === "pending") return [t("direct telling")];
   if (status === "failed") return [t("direct not-told", { why: sentenceText(error?.detail ?? "", t) })];
-  return status === "pending" ? [t("direct telling")] : [];
+  const correction = effects.find(({ key }) => key === "notice.subject.undo");
+  if (status !== "done" || correction === undefined) return [];
+  if (correction.status === "failed") return [t("direct not-corrected", { why: sentenceText(correction.error?.detail ?? "", t) })];
+  return [t(correction.status === "done" ? "direct corrected" : "direct correcting")];
 }
 
 const undoPress: PressSpec = { name: "un", carries: [{ name: "reference", kind: "text" }] };

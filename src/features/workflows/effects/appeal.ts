@@ -81,7 +81,9 @@ export function createAppealEffects({
     const letter = notices.reduced({ reference, guildId: guildOf(about.origin), reason: input.reasonPublic, action, until, isKeptLonger });
     const message = { kind: "message_user", userId, content: letter.content, reason: request.reference } as const;
     const id = `${request.id}:${request.revision.toString()}:appeal.notice:${about.id}`;
-    return [{ key: "appeal.notice", ...discordEffect(message, { id, detail: "The person is told the new end.", amends: letter.amends }) }];
+    return [
+      { key: "appeal.notice", ...discordEffect(message, { id, detail: "Message to the person: the new end.", amends: letter.amends }) },
+    ];
   }
 
   return {

@@ -102,7 +102,7 @@ export function compensationOf(row: WorkflowEffect, { tx, reason, reworded = asS
   if (discord.kind === "unban") {
     const { guildId, userId } = discord;
     const ban = { kind: "ban", guildId, userId, reason } as const;
-    return { status: "reversed", detail: row.detail, amends: [discordEffect(ban, { id, detail: "The bot takes back what it did." })] };
+    return { status: "reversed", detail: row.detail, amends: [discordEffect(ban, { id, detail: "Reversal in Discord." })] };
   }
   if (words === undefined || discord.kind !== "message_user")
     return { status: "reversed", detail: `${row.detail} It cannot be undone in Discord.`, amends: [] };
@@ -110,7 +110,7 @@ export function compensationOf(row: WorkflowEffect, { tx, reason, reworded = asS
   return {
     status: "reversed",
     detail: row.detail,
-    amends: [discordEffect(message, { id, detail: "Whoever was told is told of the reversal." })],
+    amends: [discordEffect(message, { id, detail: "Message about the reversal." })],
   };
 }
 

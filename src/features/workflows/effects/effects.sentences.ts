@@ -93,9 +93,9 @@ export const effectSentences: Sentences = {
   "The suggestion was filed or dismissed already.": "Der Vorschlag war schon gestellt oder verworfen.",
 
   // Discord
-  "The bot takes back what it did.": "Der Bot nimmt zurück, was er getan hat.",
+  "Reversal in Discord.": "Rücknahme in Discord.",
   "It cannot be undone in Discord.": "In Discord lässt sich das nicht rückgängig machen.",
-  "Whoever was told is told of the reversal.": "Wer benachrichtigt wurde, erfährt von der Rücknahme.",
+  "Message about the reversal.": "Nachricht über die Rücknahme.",
   "Timeout in {name} until {until}.": "Timeout auf {name} bis {until}.",
   "Kick from {name}.": "Kick von {name}.",
   "Ban from {name}.": "Bann von {name}.",
@@ -125,18 +125,18 @@ export const effectSentences: Sentences = {
   "It stays: a list asks for the same.": "Es bleibt: Eine Liste verlangt dasselbe.",
   "It stays until {at}: another approval asks for it.": "Es bleibt bis {at}: Eine andere Zustimmung verlangt es.",
   "It stays until {at}: a list asks for it.": "Es bleibt bis {at}: Eine Liste verlangt es.",
-  "The bot lifts the timeout.": "Der Bot hebt den Timeout auf.",
-  "The bot changes when the timeout ends.": "Der Bot ändert, wann der Timeout endet.",
-  "The person is told the new end.": "Die Person erfährt das neue Ende.",
+  "End of the timeout.": "Ende des Timeouts.",
+  "New end of the timeout: {at}.": "Neues Ende des Timeouts: {at}.",
+  "Message to the person: the new end.": "Nachricht an die Person: das neue Ende.",
   "It ends when it did before.": "Es endet wieder wie zuvor.",
-  "The timeout gets the end of the one that remains.": "Der Timeout endet jetzt mit dem, der noch gilt.",
   "An approval of this request does: {keys}.": "Eine Zustimmung zu diesem Antrag bewirkt: {keys}.",
   "This effect is the point of the request.": "Darum geht es in dem Antrag; das lässt sich nicht abschalten.",
   "Nobody knows how the last attempt ended.": "Niemand weiß, wie der letzte Versuch ausgegangen ist.",
   "It was not sent: the act failed.": "Sie wurde nicht gesendet, weil die Maßnahme scheiterte.",
-  "The person is told that it was not carried out.": "Die Person erfährt, dass es nicht dazu kam.",
+  "Message to the person: it was not carried out.": "Nachricht an die Person: Es kam nicht dazu.",
   "It was carried out in Discord after all.": "Es ist in Discord doch noch ausgeführt worden.",
-  "The requester is told that it could not be done.": "Wer den Antrag gestellt hat, erfährt, dass es nicht ging.",
+  "Message to the requester: it could not be carried out.":
+    "Nachricht an die Person, die den Antrag gestellt hat: Es ließ sich nicht ausführen.",
   "Nothing is known any more of how this is done.": "Es ist nicht mehr bekannt, wie das geht.",
   "What was left to be done no longer fits.": "Was noch zu tun war, passt nicht mehr.",
   "It failed unexpectedly; the log of the service says more.": "Es ist unerwartet gescheitert; mehr steht im Log des Dienstes.",
@@ -193,14 +193,14 @@ export const effectSentences: Sentences = {
   "The servers stand for themselves again.": "Die Server stehen wieder für sich.",
 
   // Messages
-  "The subject is told by message.": "Die Person erfährt es durch eine Nachricht.",
-  "This is a matter of the staff: the subject is told nothing.": "Das bleibt im Team: Die Person erfährt nichts.",
-  "The subject is told.": "Die Person erfährt es.",
+  "On approval: message to the person.": "Bei Zustimmung: Nachricht an die Person.",
+  "The person gets no message: this stays among staff.": "Die Person bekommt keine Nachricht: Das bleibt im Team.",
+  "Message to the person.": "Nachricht an die Person.",
   "The owner of the offending server is warned by message, if the register names them.":
     "Der Eigentümer des abwerbenden Servers wird durch eine Nachricht gewarnt, wenn das Verzeichnis ihn nennt.",
   "The register names no owner of the server.": "Das Verzeichnis nennt keinen Eigentümer des Servers.",
-  "The owner of the server is warned.": "Der Eigentümer des Servers wird gewarnt.",
-  "They are welcomed by message.": "Die Person wird durch eine Nachricht begrüßt.",
+  "Warning to the owner of the server.": "Warnung an die Person, der der Server gehört.",
+  "On approval: welcome message.": "Bei Zustimmung: Begrüßung.",
   "There is no trial to look back on.": "Es gibt keine Probezeit, über die zu entscheiden wäre.",
   "The requester is reminded to decide when the trial ends.": "Wer den Antrag gestellt hat, wird am Ende der Probezeit erinnert.",
   "Nobody had to be reminded: the trial was over.": "Niemand musste erinnert werden: Die Probezeit war schon vorbei.",
@@ -210,7 +210,7 @@ export const effectSentences: Sentences = {
     "Wer den Antrag gestellt hat, wird an die Entscheidung über die Probezeit erinnert.",
   "The user {id} does not have the staff role {role} that the plan moves them from.":
     "{id} hat nicht die Teamrolle {role}, aus der der Plan die Person versetzt.",
-  "They are welcomed.": "Die Person wird begrüßt.",
+  "Welcome message.": "Begrüßung.",
 
   // The roster
   "They join the roster.": "Die Person kommt auf die Teamliste.",

@@ -54,11 +54,11 @@ export function createNoticeEffects({ staff, access, guildState, roster, notices
 
   return {
     "notice.subject": {
-      preview: "The subject is told by message.",
+      preview: "On approval: message to the person.",
       isOptional: true,
       async apply(approval, input) {
         const { action, userId, roleKey, points, guildIds } = input;
-        if (!isAnnounced(action)) return await skipped("This is a matter of the staff: the subject is told nothing.");
+        if (!isAnnounced(action)) return await skipped("The person gets no message: this stays among staff.");
         const { now } = approval.tx;
         const until = untilOf(input.length, approval.from);
         const appealUntil = appealEnd(input.appealUntil, now);
@@ -80,7 +80,7 @@ export function createNoticeEffects({ staff, access, guildState, roster, notices
         // Whoever was removed can no longer be written to.
         const isRemoved = first !== undefined && (discord?.action === "kick" || discord?.action === "ban");
         const before = isRemoved ? memberKey({ guildId: first, userId }) : undefined;
-        return await send(approval, "notice.subject", { userId, letter, detail: "The subject is told.", before });
+        return await send(approval, "notice.subject", { userId, letter, detail: "Message to the person.", before });
       },
     },
     "notice.owner": {
@@ -91,7 +91,7 @@ export function createNoticeEffects({ staff, access, guildState, roster, notices
         const server = await approval.tx.db.server.findFirst({ where, select: { name: true, ownerUserId: true } });
         if (server === null || server.ownerUserId === null) return skipped("The register names no owner of the server.");
         const letter = notices.owner({ ...noticeOf(approval), server: { id: serverId, name: server.name } });
-        return send(approval, "notice.owner", { userId: server.ownerUserId, letter, detail: "The owner of the server is warned." });
+        return send(approval, "notice.owner", { userId: server.ownerUserId, letter, detail: "Warning to the owner of the server." });
       },
     },
     "notice.trial_review": {
@@ -122,7 +122,7 @@ export function createNoticeEffects({ staff, access, guildState, roster, notices
       },
     },
     "notice.welcome": {
-      preview: "They are welcomed by message.",
+      preview: "On approval: welcome message.",
       isOptional: true,
       apply(approval, { userId, roleKey, trialDays }, earlier) {
         const callsign = earlier.find(({ key, memo }) => key === "callsign.allocate" && typeof memo === "string")?.memo;
@@ -133,7 +133,7 @@ export function createNoticeEffects({ staff, access, guildState, roster, notices
           trial: trialDays === 0 ? null : { seconds, until: addSeconds(approval.from, seconds) },
           callsign: typeof callsign === "string" ? callsign : null,
         });
-        return send(approval, "notice.welcome", { userId, letter, detail: "They are welcomed." });
+        return send(approval, "notice.welcome", { userId, letter, detail: "Welcome message." });
       },
     },
   };

@@ -25,7 +25,7 @@ export async function takenBackOf(causes: Causes, row: WorkflowEffect, reversal:
   const cause = causeOf(row, "");
   if (cause === undefined || !Delivered.safeParse(row.undo).success) return compensationOf(row, reversal);
   const { stays, next } = await causes.afterWithdrawing(tx, { ...cause, reason });
-  const detail = next?.kind === "timeout" ? "The timeout gets the end of the one that remains." : "The bot takes back what it did.";
+  const detail = next?.kind === "timeout" ? `New end of the timeout: ${next.until}.` : "Reversal in Discord.";
   return {
     status: "reversed",
     detail: stays === null ? row.detail : `${row.detail} ${stays}`,

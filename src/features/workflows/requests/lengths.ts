@@ -107,7 +107,7 @@ export function createLengths({ audit, events, causes, roster, staff, effects }:
   /** What Discord has to be told of the new end of a timeout. */
   async function sendTimeout(tx: Tx, request: Request, row: WorkflowEffect, { next }: Remaining): Promise<void> {
     if (next === null) return;
-    const detail = next.kind === "timeout_lift" ? "The bot lifts the timeout." : "The bot changes when the timeout ends.";
+    const detail = next.kind === "timeout" ? `New end of the timeout: ${next.until}.` : "End of the timeout.";
     // Two changes in one moment have names of their own.
     const id = `${amendsIdOf(row, tx.now)}:end`;
     await effects().append(tx, await getWholeRequest(tx, request.id), [

@@ -275,12 +275,12 @@ function noticesOf(
   if (isChannel) {
     const content = notices.channel({ ...about, status });
     const action = { kind: "message_channel", channelId: origin.data.channel_id, content, reason: reference } as const;
-    return [{ key, ...discordEffect(action, { id, detail: "The channel it was filed in is told." }) }];
+    return [{ key, ...discordEffect(action, { id, detail: "Message to the channel it was filed in." }) }];
   }
   if ((input.body.notify ?? policy.notify) === "none") return [];
   const { questions = [], message } = input.body;
   const isForOneself = kinds[kind as WorkflowKind].filedForOneself !== undefined;
   const content = notices.requester({ ...about, kind, status, reason: input.reasonPublic, questions, message, isForOneself });
   const action = { kind: "message_user", userId: requesterId, content, reason: reference } as const;
-  return [{ key, ...discordEffect(action, { id, detail: `The requester is told that the request ${wording[status]}.` }) }];
+  return [{ key, ...discordEffect(action, { id, detail: `Message to the requester: the request ${wording[status]}.` }) }];
 }
