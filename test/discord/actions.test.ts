@@ -156,7 +156,7 @@ test.each<[string, RegExp, (world: World) => DiscordAction]>([
   ],
   [
     "a message of spaces",
-    /nothing in the message/,
+    /message would be empty/,
     (w) => ({ kind: "message_channel", ...every, channelId: w.channel.id, content: " \n" }),
   ],
 ])("%s ends for good, in plain words, and nothing has changed", async (_, words, make) => {
