@@ -21,5 +21,7 @@ export const listsSentences: Sentences = {
   "Somebody else's ban stands; it was left as it is.": "Der Bann stammt von jemand anderem; er blieb, wie er ist.",
   "{recordReference} lists this person, and the rules of the server propose a punishment.":
     "{recordReference} listet diese Person, und die Regeln des Servers schlagen eine Strafe vor.",
+  "Only what has failed is tried again; this action is {state}.":
+    "Nur was nicht geklappt hat, wird erneut versucht; diese Maßnahme ist {state}.",
   "Nothing waits here.": "Hier wartet nichts.",
 };
