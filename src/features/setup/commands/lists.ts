@@ -99,7 +99,7 @@ const failedLine = (view: ListActionView, { t }: Wording): string => {
 const retries: PickSpec = {
   press: alertPresses.retryListAction,
   placeholder: "setup lists pick-failed",
-  of: (view: ListActionView, { t }) => ({ value: view.id, label: `${view.record} · ${actionText(view, t)} · ${view.user_id}` }),
+  of: (view: ListActionView, { t }) => ({ value: view.id, label: `${view.record} · ${actionText(view, t)}` }),
 };
 
 /** What a server does about listed people, and whom it leaves alone. */
