@@ -16,6 +16,10 @@ export function joinFailures(parts: readonly Failures[]): Failures {
 /** What an operator is told about failures; undefined where there are none. */
 export function failuresText({ count, newest }: Failures): string | undefined {
   if (newest === null) return undefined;
-  const what = count === 1 ? "1 action in Discord has" : `${count.toString()} actions in Discord have`;
-  return `${what} failed in the last 7 days and not been tried again, the newest at ${newest.at.toISOString()}: ${newest.why} Try again from the alerts channel, the request, or \`/setup lists failed\`.`;
+  const at = newest.at.toISOString();
+  const what =
+    count === 1
+      ? `An action in Discord failed at ${at} and was not tried again.`
+      : `${count.toString()} actions in Discord failed in the last 7 days and were not tried again, the newest at ${at}.`;
+  return [what, newest.why, "Try again from the alerts channel, the request, or `/setup lists failed`."].join(" ");
 }

@@ -17,6 +17,7 @@ export const listsSentences: Sentences = {
   "This is about you or about an account of yours.": "Das betrifft dich oder ein Konto von dir.",
   "The exemption would have ended already.": "Die Ausnahme wäre schon vorbei.",
   "They are staff.": "Die Person gehört zum Team.",
+  "Lists do not give this role.": "Listen vergeben diese Rolle nicht.",
   "It was ended by hand in Discord.": "Es wurde in Discord von Hand beendet.",
   "Somebody else's ban stands; it was left as it is.": "Der Bann stammt von jemand anderem; er blieb, wie er ist.",
   "{recordReference} lists this person, and the rules of the server propose a punishment.":
