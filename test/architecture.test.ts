@@ -68,10 +68,46 @@ const directions: Record<string, (from: string, to: Import) => boolean> = {
   "relative imports name a TypeScript file": (_, { target }) => target.startsWith("src/") && !/\.tsx?$/.test(target),
 };
 
+const acting = "guildBan|guildBulkBan|guildMember|guildMemberRole|userChannels";
+/** Files that read what the bot can change. */
+const readers = new Set([
+  "src/discord-actions/judge.ts",
+  "src/discord/rest/messages.ts",
+  "src/discord/guild/member-read.ts",
+  "src/cli/doctor/guilds.ts",
+]);
+
+/** Whether a file other than that of the actions acts on people by a route of Discord's, or knows one without being a reader. */
+function actsByItself(path: string, source: string): boolean {
+  if (path.startsWith("src/discord/actions/") || path.startsWith("src/sandbox/")) return false;
+  const isKnown = new RegExp(`\\bRoutes\\.(${acting})\\b`).test(source) || /`\/guilds\/\$\{[^`]*\/(bans|members|bulk-ban)\b/.test(source);
+  if (!isKnown) return false;
+  return !readers.has(path) || new RegExp(`method: "(?!GET")[A-Z]+",\\s*route: Routes\\.(${acting})\\b`).test(source);
+}
+
+/** What waits and tries again without being stored work, each with its own pace. */
+const ownPaces = [
+  "src/database/write.ts", // transactions that met another one
+  "src/discord/gateway/", // reconnects
+  "src/discord/guild/writer.ts", // what was learned from the gateway
+  "src/discord/registration/", // commands at Discord
+  "src/discord/rest/rest.ts", // repeats of one call
+  "src/features/follows/reading.ts", // when a list of others is read again
+  "src/client/", // the caller's own retries
+];
+
 const contents: Record<string, (path: string, source: string) => boolean> = {
   "only the configuration reads the environment": (path, source) => /\bprocess\.env\b/.test(source) && !path.startsWith("src/config/"),
   "exports are named, and no file hands on a whole other one": (_, source) => /^export (default\b|\*)/m.test(source),
   "no check is switched off": (_, source) => /@ts-(ignore|nocheck|expect-error)|(eslint|oxlint)-disable/.test(source),
+  "what is done to people in Discord goes through src/discord-actions/": (path, source) =>
+    /\bactions\??\.perform\b/.test(source) && !/^src\/(discord|discord-actions)\//.test(path),
+  "routes that act on people are those of src/discord/actions/ alone": actsByItself,
+  // `leaseExpiresAt` is the claim of a person on a request.
+  "stored work has its lease and its back-off from src/kit/task.ts": (path, source) =>
+    path !== "src/kit/task.ts" &&
+    (/\b(function|const|let) lease(?!ExpiresAt)\w*|\bleased?(Until|EndsAt|By)\b/.test(source) ||
+      (/\b2 \*\* (?!3[12]\b)/.test(source) && !ownPaces.some((one) => path.startsWith(one)))),
   "names are kebab-case: topic, or topic.role": (path) =>
     !/^src\/(([a-z\d]+(-[a-z\d]+)*)\/)*[a-z\d]+(-[a-z\d]+)*(\.[a-z\d]+(-[a-z\d]+)*)?\.tsx?$/.test(path),
   "names say what is in a file": (path) => /(^|[/.-])(utils?|helpers?|common|misc)([/.-]|$)/.test(path),
@@ -135,6 +171,24 @@ test.each([
   ["only the configuration reads the environment", "src/http/a.ts", "const port = process.env.PORT;"],
   ["exports are named, and no file hands on a whole other one", "src/http/a.ts", 'export * from "./b.ts";'],
   ["no check is switched off", "src/http/a.ts", "// @ts-ignore"],
+  ["what is done to people in Discord goes through src/discord-actions/", "src/features/lists/a.ts", "await discord.actions.perform(ban);"],
+  ["what is done to people in Discord goes through src/discord-actions/", "src/features/lists/a.ts", "const done = actions.perform(ban);"],
+  ["routes that act on people are those of src/discord/actions/ alone", "src/features/lists/a.ts", "Routes.guildBan(guildId, userId)"],
+  ["routes that act on people are those of src/discord/actions/ alone", "src/features/staff/a.ts", "Routes.guildMember(guildId, userId)"],
+  ["routes that act on people are those of src/discord/actions/ alone", "src/discord/rest/a.ts", "Routes.userChannels()"],
+  [
+    "routes that act on people are those of src/discord/actions/ alone",
+    "src/features/roster/a.ts",
+    "put(`/guilds/${guildId}/members/${userId}/roles/${roleId}`)",
+  ],
+  [
+    "routes that act on people are those of src/discord/actions/ alone",
+    "src/discord/guild/member-read.ts",
+    'const request = { method: "PATCH", route: Routes.guildMember(guildId, userId) };',
+  ],
+  ["stored work has its lease and its back-off from src/kit/task.ts", "src/features/lists/a.ts", "const leaseSeconds = 30;"],
+  ["stored work has its lease and its back-off from src/kit/task.ts", "src/features/lists/a.ts", "where: { leasedUntil: { lt: now } }"],
+  ["stored work has its lease and its back-off from src/kit/task.ts", "src/features/lists/a.ts", "const ms = 1000 * 2 ** attempts;"],
   ["names are kebab-case: topic, or topic.role", "src/http/rateLimit.ts", ""],
   ["names say what is in a file", "src/http/date-utils.ts", ""],
 ])("the rule is seen when broken: %s (%s, %s)", (rule, path, source) => {

@@ -39,6 +39,7 @@ export const statusChecks: Readonly<Record<string, (seen: Seen) => Finding | und
   cards: ofServer("review_cards", "Review cards are not posted."),
   jobs: ofServer("jobs", "A job that runs every minute does not end well."),
   queue: ofServer("deliveries", "What was approved is not carried out in time."),
+  actions: ofServer("discord_actions", "The bot could not do something to people in Discord, or does it late."),
   processes({ health: { nodes } }) {
     if (nodes === undefined) return undefined;
     const named = nodes.map(

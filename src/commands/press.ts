@@ -30,6 +30,14 @@ export const nativePresses = {
 
 /** Controls of alerts, which lead to commands of the features that they are about. */
 export const alertPresses = {
+  retryEffect: {
+    name: "wy",
+    carries: [
+      { name: "reference", kind: "text" },
+      { name: "effect", kind: "integer" },
+    ],
+  },
+  retryListAction: { name: "lr", carries: [{ name: "action", kind: "text" }] },
   record: { name: "bs", carries: [{ name: "record", kind: "text" }] },
   blacklist: { name: "bl", carries: [] },
   followedList: { name: "fo", carries: [{ name: "list", kind: "text" }] },

@@ -1,14 +1,16 @@
 import type { Database, Tx } from "../database/database.ts";
 import type { Discord } from "../discord/client.ts";
 import type { Call } from "../kernel/call.ts";
-import type { PermissionKey } from "../kernel/permissions.ts";
-import type { DiscordAction, Performed } from "../kernel/discord-port.ts";
+import { DiscordAction, type Performed } from "../kernel/discord-port.ts";
 import type { Clock } from "../kernel/clock.ts";
 import type { Logger } from "pino";
 import { createTasks, type Attempted, type Tasks } from "../kit/task.ts";
+import type { Judge } from "./judge.ts";
+import type { Impossible, Waits } from "./possible.ts";
 import { outcomeOf, type Outcome } from "./outcome.ts";
 import { createReturns, type ReturnsDeps } from "./returns.ts";
 import type { ActionSource, Claimed, Ended } from "./source.ts";
+import { tellFailed, type ActionEvents } from "./told.ts";
 
 /** How the service reaches Discord. */
 export type DiscordPort = Pick<Discord, "actions" | "status">;
@@ -16,22 +18,31 @@ export type DiscordPort = Pick<Discord, "actions" | "status">;
 export interface DiscordActionsDeps {
   database: Database;
   discord: DiscordPort;
-  events: {
-    emit(
-      tx: Tx,
-      event: { type: "discord_action.failed"; data: Readonly<Record<string, string | number | null>>; permission?: PermissionKey },
-    ): void;
-  };
+  events: ActionEvents;
   guildState: { presences: ReturnsDeps["presences"] };
+  judge: Pick<Judge, "now">;
   clock: Clock;
   logger: Logger;
 }
 
+/** How often actions of a kind came to an outcome. */
+export interface ActionCount {
+  kind: DiscordAction["kind"];
+  outcome: Outcome["state"];
+  count: number;
+}
+
+/** An action on a member that is done at once or not at all. */
+export type DirectAction = Extract<DiscordAction, { guildId: string }>;
+
 export type DiscordActions = ReturnType<typeof createDiscordActions>;
 
+const everyKind = DiscordAction.options.map(({ shape }) => shape.kind.value);
+const everyOutcome: readonly Outcome["state"][] = ["done", "failed", "later", "away"];
 /** How many people the bot acts on at the same time. Discord's own limits are waited for by the calls. */
 const places = 6;
 const spent: Outcome = { state: "failed", detail: "Nobody knows how the last attempt ended.", code: null, mayBeDone: true };
+const isAway: Performed = { outcome: "away", detail: "The person is not in the server." };
 /** How long a message may keep the action behind it waiting, in milliseconds. */
 const briefMs = 3000;
 
@@ -39,34 +50,28 @@ const briefMs = 3000;
  * Everything the bot does to people in Discord: bans, kicks, timeouts, roles, nicknames and messages. An action is taken on in one transaction
  * and its outcome is written in another, so that none is lost, and Discord's state is read before it is changed, so that none is done twice.
  */
-export function createDiscordActions({ database, discord, events, guildState, clock, logger }: DiscordActionsDeps) {
+export function createDiscordActions({ database, discord, events, guildState, judge, clock, logger }: DiscordActionsDeps) {
   /** How often actions ended, by kind and outcome, since the start. */
-  const counts = new Map<string, { kind: DiscordAction["kind"]; outcome: Outcome["state"]; count: number }>();
+  const counts = new Map(
+    everyKind.flatMap((kind) =>
+      everyOutcome.map((outcome) => [`${kind}:${outcome}`, { kind, outcome, count: 0 }] as [string, ActionCount]),
+    ),
+  );
 
   function count(kind: DiscordAction["kind"], outcome: Outcome["state"]): void {
-    const key = `${kind}:${outcome}`;
-    const known = counts.get(key) ?? { kind, outcome, count: 0 };
-    counts.set(key, { ...known, count: known.count + 1 });
+    const known = counts.get(`${kind}:${outcome}`);
+    if (known !== undefined) known.count += 1;
   }
 
   /** A failure is told once, to everybody who follows events: alerts, web-hooks and clients. */
   function tellFailure(tx: Tx, { action }: Claimed, outcome: Outcome, { cause, permission }: Ended): void {
     if (outcome.state !== "failed") return;
-    events.emit(tx, {
-      type: "discord_action.failed",
-      data: {
-        ...("guildId" in action && { guild_id: action.guildId }),
-        ...("userId" in action && { user_id: action.userId }),
-        action: action.kind,
-        cause: cause.feature,
-        id: cause.id,
-        place: cause.place,
-        reference: cause.reference,
-        discord_code: outcome.code,
-        error: outcome.detail,
-      },
-      ...(permission !== undefined && { permission: permission as PermissionKey }),
-    });
+    tellFailed(events, tx, { action, cause, permission }, { discord_code: outcome.code, error: outcome.detail });
+  }
+
+  async function performNow(action: DirectAction): Promise<Performed> {
+    const performed = await discord.actions.perform(action);
+    return performed.outcome === "away" ? isAway : performed;
   }
 
   return {
@@ -130,14 +135,22 @@ export function createDiscordActions({ database, discord, events, guildState, cl
       };
     },
 
-    /** Do something at once for somebody who waits for the answer and is told how it ended. */
-    async perform(action: DiscordAction): Promise<Performed> {
-      const performed = await discord.actions.perform(action);
+    /**
+     * Do something to a person in a server at once, for somebody who waits for the answer. What Discord would refuse is answered without a
+     * request, and nothing is left for later: where the person is away, it is not done.
+     */
+    async perform(action: DirectAction): Promise<Performed> {
+      const verdict = judge.now(action);
+      const performed = verdict === null || verdict.outcome === "already" ? await performNow(action) : unperformed(verdict);
       count(action.kind, outcomeOf(clock.now(), { action, attempts: 1, isBrief: true }, performed).state);
       return performed;
     },
 
     /** How often actions came to each outcome since the start of the process. */
-    counts: () => [...counts.values()],
+    counts: (): ActionCount[] => [...counts.values()],
   };
+}
+
+function unperformed({ outcome, detail }: Impossible | Waits): Performed {
+  return outcome === "waits" ? isAway : { outcome: "failed", detail };
 }

@@ -6,6 +6,9 @@ import { createCausesInForce } from "./in-force.ts";
 /** Everything the bot does to people in Discord. */
 export const discordActions = feature({
   create: (deps: Core & Pick<DiscordActionsDeps, "events">) => ({ discordActions: createDiscordActions(deps) }),
+  metrics: ({ discordActions }) => ({
+    provost_discord_actions_total: () => discordActions.counts().map(({ kind, outcome, count }) => [{ kind, outcome }, count] as const),
+  }),
 });
 
 /** Why the bot acts on people in Discord. Every feature that has it do so registers where it keeps its causes. */

@@ -19,6 +19,8 @@ export interface CauseName {
   /** Of the effect among those of the request, from 1; 0 for a list. */
   place: number;
   reference: string;
+  /** Of a list action: the list, by its id. */
+  list?: string;
 }
 
 /** What came of one look at a task. */

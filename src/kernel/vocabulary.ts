@@ -71,6 +71,7 @@ export type NativeActionKind = (typeof nativeActionKinds)[number];
 
 /** What a server's alerts channel is told of. Each can be muted there. */
 export const alertKinds = [
+  "discord_action_failed",
   "listed_person_joined",
   "list_actions_held",
   "match_opened",

@@ -76,6 +76,11 @@ export const metricTable = {
     help: "Calls to Discord's REST API, by what they were for and how they ended.",
     labels: ["purpose", "outcome"],
   },
+  provost_discord_actions_total: {
+    type: counter,
+    help: "What the bot tried to do to people in Discord, by kind and how it ended; later: it is tried again, away: it waits for the person.",
+    labels: ["kind", "outcome"],
+  },
   provost_deliveries_due: { type: gauge, help: "Effects of decided requests that are due and not done yet.", labels: none },
   provost_deliveries_failed: {
     type: gauge,

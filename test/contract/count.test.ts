@@ -1,3 +1,4 @@
+import { failAction } from "../features/stances-community.ts";
 import { settled } from "../features/native-actions-ground.ts";
 import { beforeAll, describe, expect, test } from "vitest";
 import { catalog } from "../../src/kernel/permissions.ts";
@@ -77,6 +78,7 @@ beforeAll(async () => {
   places["guild_id"] = world.guild.id;
   for (const user_id of [freshId(), freshId()])
     await world.post(`/guilds/${world.guild.id}/exemptions`, { user_id, reason: "A friend of the house." }, { actor: owner });
+  await failAction(world, freshId(), freshId());
   const followed = ["Harbour Watch", "Quay Watch"].map((name) => world.post("/lists", { name, kind: "file" }, { actor: owner }));
   const lists = (await Promise.all(followed)).map(({ body }) => body.data.id as string);
   places["lists.id"] = lists[0] ?? "";
@@ -180,6 +182,7 @@ const lists: [path: string, filter: string, total: number][] = [
   ["/keys", "", 2],
   ["/channels", "", 2],
   ["/guilds/{guild_id}/exemptions", "", 2],
+  ["/guilds/{guild_id}/list-actions", "", 2],
   ["/lists", "", 2],
   ["/lists/{id}/entries", "", 2],
   ["/webhooks", "", 2],

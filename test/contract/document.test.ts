@@ -2,7 +2,7 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, test, vi } from "vitest";
 import { actionsOf, settled } from "../features/native-actions-ground.ts";
-import { holdAction } from "../features/stances-community.ts";
+import { failAction, failedId, holdAction } from "../features/stances-community.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import type { Answer, AskOptions } from "../support/world.ts";
@@ -229,6 +229,7 @@ test("every route, asked as it should be and by all who should not, answers only
     "/lists/{id}/refresh": (
       await world.post("/lists", { name: "An address", kind: "file", address: "https://127.0.0.1" }, { actor: owner })
     ).body.data.id,
+    "/guilds/{guild_id}/list-actions": failedId,
     "/webhooks": hook,
     "/servers": (await world.post("/servers", { id: freshId() }, { actor: owner })).body.data.id,
     "/confirmations": await hold("staff.suspend"),
@@ -280,6 +281,7 @@ test("every route, asked as it should be and by all who should not, answers only
   const limited = await world.makeKey(["staff.read"]);
   const others: AskOptions[] = [{ actor: viewer }, { actor: person }, {}, { key: null }, { key: limited, actor: owner }];
   await holdAction(world, person.id);
+  await failAction(world, person.id);
   await world.post(`/guilds/${world.guild.id}/exemptions`, { user_id: viewer.id, reason: "A friend of the house." }, { actor: owner });
   const seen = new Map<string, Set<number>>();
   const lasting = documentedRoutes.toSorted((a, b) => Number(a.method === "DELETE") - Number(b.method === "DELETE"));

@@ -150,6 +150,8 @@ test("every kind says something in both languages, and leaves no gap", () => {
     reminder: "decision",
     due_at: "2026-11-20T10:00:00.000Z",
     review_at: "2026-11-20T10:00:00.000Z",
+    action: "ban",
+    error: "Discord knows no account with this id.",
     pool: "alpha",
     free: 2,
     capacity: 20,

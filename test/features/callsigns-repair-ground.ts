@@ -58,8 +58,8 @@ export async function createRepairGround(options: Partial<RepairsDeps> = {}) {
     } as unknown as RepairsDeps["access"],
     roster: { isLive, lines: addLines },
     callsigns,
-    discord: {
-      actions: { perform: () => Promise.resolve({ outcome: "retry", detail: "Discord could not be reached.", mayBeDone: false }) },
+    discordActions: {
+      perform: () => Promise.resolve({ outcome: "retry", detail: "Discord could not be reached.", mayBeDone: false }),
     },
     cursors,
     clock,

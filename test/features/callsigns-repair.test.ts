@@ -442,7 +442,7 @@ describe("a nickname", () => {
     const repairs = createRepairsService({
       ...ground.deps,
       guildState,
-      discord: { actions: { perform } },
+      discordActions: { perform },
     });
     await ground.pool("north", { nicknameTemplate: "{callsign} | {name}" });
     for (const index of [1, 2, 3]) await ground.enlist(index);

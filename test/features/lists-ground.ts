@@ -1,6 +1,7 @@
 import { systemCall } from "../../src/kernel/call.ts";
 import type { User } from "../../src/sandbox/index.ts";
 import { authorize, staffAtConsole } from "../contract/world.ts";
+import { failAction } from "./stances-community.ts";
 import { settled } from "./native-actions-ground.ts";
 import type { World } from "../support/world.ts";
 
@@ -145,6 +146,7 @@ export async function playAll(world: World): Promise<PlayedWorld> {
   await world.post(`/webhooks/${webhook as string}/test`, undefined, { actor: owner });
 
   world.guild.timeout(ann, 60, { by: owner, reason });
+  await failAction(world, ann.id);
   await settled(world);
   const run = (await world.get("/roster/audits", { actor: owner })).body.data[0]?.id as string;
   const inCase = { case: number };

@@ -198,6 +198,37 @@ describe("to Discord", () => {
     expect(held(ann)).toEqual([world.roles.moderator.id]);
   });
 
+  test("a role that Discord would refuse is answered with what helps, without a request", async () => {
+    const ann = await world.staff("senior");
+    await enlist(world, ann, "moderator");
+    const { position } = world.roles.moderator;
+    world.guild.moveRole(world.roles.moderator, 300);
+    const fault = world.sandbox.faults.rest({ route: "GET /guilds/:g/members/:u", status: 503, times: 50 });
+    const isKnown = () =>
+      world.app.judge.now({ kind: "role_add", guildId: world.guild.id, userId: ann.id, roleId: world.roles.moderator.id });
+    await world.sandbox.waitFor(() => isKnown() !== null);
+    const answer = await sync(ann, { direction: "to_discord" });
+    const added = answer.body.data.changes.find(({ action }: any) => action === "add_role");
+    expect(added).toMatchObject({ applied: false, reason: expect.stringContaining("Move") });
+    expect([fault.hits, answer.body.data.warnings]).toEqual([0, []]);
+    expect(held(ann)).toEqual([world.roles.senior.id]);
+    world.sandbox.faults.clear();
+    world.guild.moveRole(world.roles.moderator, position);
+    await world.sandbox.waitFor(() => isKnown() === null);
+  });
+
+  test("whoever Discord says has left is given nothing, and nothing is promised for their return", async () => {
+    const ann = await world.staff("senior");
+    await enlist(world, ann, "moderator");
+    const body = { code: 10_007, message: "Unknown Member" };
+    world.sandbox.faults.rest({ route: "GET /guilds/:g/members/:u", status: 404, body, times: 50 });
+    const answer = await sync(ann, { direction: "to_discord" });
+    const added = answer.body.data.changes.find(({ action }: any) => action === "add_role");
+    expect(added).toMatchObject({ applied: false, reason: "The person is not in the server." });
+    expect(held(ann)).toEqual([world.roles.senior.id]);
+    world.sandbox.faults.clear();
+  });
+
   test("while Discord cannot be reached nothing is applied, that is said, and nothing is written; later it is done", async () => {
     const ann = await world.staff("senior");
     await enlist(world, ann, "moderator");

@@ -62,3 +62,19 @@ export async function holdAction({ app, guild }: Pick<World, "app" | "guild">, u
     await tx.db.listAction.create({ data: { guildId: guild.id, userId, ...record, ...times, ...waiting } });
   });
 }
+
+export const failedId = "0199f3a0-0000-7000-8000-00000000000f";
+
+/** What the bot could not take back, the first by the id `failedId`: tried again, it needs nothing of Discord. */
+export async function failAction({ app, guild }: Pick<World, "app" | "guild">, ...userIds: string[]): Promise<void> {
+  await app.database.write(systemCall("cli", uuid7()), async (tx) => {
+    await tx.db.listAction.deleteMany({ where: { id: failedId } });
+    const record = { listId: "own", recordId: uuid7(), recordReference: "BL-000999" };
+    const times = { joinedAt: tx.now, createdAt: tx.now, updatedAt: tx.now };
+    const failed = { stance: "apply", action: "kick", state: "failed", changed: true, lastError: "The person is not in the server." };
+    for (const [index, userId] of userIds.entries())
+      await tx.db.listAction.create({
+        data: { ...(index === 0 && { id: failedId }), guildId: guild.id, userId, ...record, ...times, ...failed },
+      });
+  });
+}

@@ -93,6 +93,8 @@ const well: Readonly<Record<string, string>> = {
   [`provost_http_request_duration_seconds_count{status="501", ${at}}`]: `0+50x${minutes.toString()}`,
   [`provost_deliveries_due{${at}}`]: `90-1x60 0x${minutes.toString()}`,
   [`provost_deliveries_failed{${at}}`]: steady(3),
+  [`provost_discord_actions_total{kind="ban", outcome="failed", ${at}}`]: steady(3),
+  [`provost_discord_actions_total{kind="message_user", outcome="failed", ${at}}`]: `0+1x${minutes.toString()}`,
 };
 
 /** For each alert what goes wrong from the first minute on, when nobody is called yet, and when somebody is. */
@@ -113,6 +115,12 @@ const troubles: Readonly<Record<string, { series: string; values: string; notYet
   },
   ProvostDeliveriesGrow: { series: "provost_deliveries_due{", values: `0+2x${minutes.toString()}`, notYet: "35m", since: "50m" },
   ProvostDeliveriesFailed: { series: "provost_deliveries_failed{", values: `3x10 4x${minutes.toString()}`, notYet: "9m", since: "15m" },
+  ProvostDiscordActionsFail: {
+    series: 'provost_discord_actions_total{kind="ban"',
+    values: `3x10 4x${minutes.toString()}`,
+    notYet: "9m",
+    since: "15m",
+  },
 };
 
 /** Whether an alert calls somebody at a time. */

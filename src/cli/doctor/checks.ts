@@ -1,6 +1,6 @@
 import type { Finding } from "../findings.ts";
 import { address } from "./address.ts";
-import { checkpoints, database, installation, integrity, secretKey } from "./database.ts";
+import { actions, checkpoints, database, installation, integrity, secretKey } from "./database.ts";
 import { clientSecret, clock, discord, intents, redirect, token } from "./discord.ts";
 import type { Ground } from "./ground.ts";
 import { evidence } from "./evidence.ts";
@@ -28,6 +28,7 @@ export const doctorChecks: Readonly<Record<string, Check>> = {
   "secret key": { run: secretKey },
   "encryption keys": { run: encryptionKeys },
   audit: { run: checkpoints },
+  actions: { run: actions },
   evidence: { run: evidence },
   backups: { run: backups },
   discord: { run: discord, isOnline: true },

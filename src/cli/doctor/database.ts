@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { textSetting, type Source } from "../../backup/source.ts";
 import type { Config } from "../../config/config.ts";
 import { sqliteFile } from "../../database/dialect.ts";
+import { failuresMs, failuresText } from "../../discord-actions/failures.ts";
 import { foreignDatabase, pendingMigrations, readMigrations } from "../../database/migrate-sqlite.ts";
 import { damagedText, placeOf } from "../../database/refusals.ts";
 import { markedId, otherInstallation } from "../../installation.ts";
@@ -137,6 +138,20 @@ export const checkpoints = ofStored(async ({ query }, { config }) => {
       `AUDIT_CHECKPOINTS: there are no signed positions of the audit at ${path}, so a change of its entries by hand would not be found out: put the file back from a backup, or name its place. A running server begins a new one.`,
     ),
   ];
+});
+
+/** What the bot could not do to people in Discord, and nobody has tried again. */
+export const actions = ofStored(async ({ query }) => {
+  const rows = await query(
+    `SELECT last_error AS why, CAST(updated_at AS TEXT) AS at FROM list_actions WHERE state = 'failed' AND stance = 'apply'
+     UNION ALL SELECT last_error AS why, CAST(updated_at AS TEXT) AS at FROM workflow_effects WHERE status = 'failed' AND CAST(input AS TEXT) LIKE '%"guildId"%'`,
+  );
+  const found = rows
+    .map(({ why, at }) => ({ why: String(why ?? ""), at: new Date(timeOf(String(at))) }))
+    .filter(({ at }) => at.getTime() >= Date.now() - failuresMs)
+    .toSorted((one, other) => other.at.getTime() - one.at.getTime());
+  const text = failuresText({ count: found.length, newest: found[0] ?? null });
+  return [text === undefined ? pass("nothing has failed that waits for a person") : warn(text)];
 });
 
 /** SQLite stores milliseconds or text, PostgreSQL answers text. */

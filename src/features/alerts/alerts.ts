@@ -213,7 +213,7 @@ export function createAlerts({ database, clock, events, channels, guildState, ke
       if (isFor(guildId, event))
         for (const change of alertChangesOf(event.type)) {
           const data = event.data as AlertData;
-          if (!isInLane(position.lane, change, data)) continue;
+          if (!isInLane(position.lane, change, data) || alertSpecs[change.kind].isFor?.(data) === false) continue;
           const isMuted = channels.alertsOf(guildId, change.kind) === undefined;
           if ((!isMuted || change.isOver) && summaries.note(change, event)) continue;
           const key = keyOf([guildId, change.kind, ...alertSpecs[change.kind].about.map((field) => data[field])]);

@@ -22,11 +22,10 @@ export const alerts = feature({
     alerts: createAlerts({
       ...deps,
       look: (alert, guildId) =>
-        alertMessage(
-          alert,
-          translator(deps.guildState.preferredLocale(guildId) ?? "en"),
-          deps.followedEntries.nameOf(String(alert.data["list"])),
-        ),
+        alertMessage(alert, translator(deps.guildState.preferredLocale(guildId) ?? "en"), {
+          list: deps.followedEntries.nameOf(String(alert.data["list"])),
+          server: deps.guildState.guilds().find(({ id }) => id === guildId)?.name,
+        }),
     }),
   }),
   jobs: ({ alerts }) => ({ alerts: alerts.sweep }),

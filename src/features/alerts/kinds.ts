@@ -10,6 +10,8 @@ interface AlertSpec {
   endedBy?: readonly EventType[];
   /** The fields of the events that name what it is about: one alert for each. */
   about: readonly string[];
+  /** Whether an event is about something that is told at all; always unless given. */
+  isFor?: (data: AlertData) => boolean;
   /** Whether it goes ahead of alerts that wait; never unless given. */
   isUrgent?: (data: AlertData) => boolean;
   /** Has more than a few an hour with the same value of a field told in one summary. */
@@ -24,6 +26,14 @@ const decided = ["workflow.decided", "workflow.expired"] as const;
 
 /** What needs somebody's attention, by the events that begin and end it. One with a `guild_id` is told in that guild alone. */
 export const alertSpecs: Readonly<Record<AlertKind, AlertSpec>> = {
+  discord_action_failed: {
+    raisedBy: "discord_action.failed",
+    endedBy: ["discord_action.recovered"],
+    about: ["cause", "id", "place"],
+    // Whether a message arrived is told in the reply and on the card of its request.
+    isFor: ({ guild_id: guildId }) => typeof guildId === "string",
+    isUrgent: () => true,
+  },
   listed_person_joined: {
     raisedBy: "listed_person.joined",
     endedBy: ["listed_person.cleared"],

@@ -37,6 +37,11 @@ const rows = [
   ["confirmation.ended", "audit.read", "A held change was carried out, declined, failed or expired"],
   ["confirmation.requested", "audit.read", "A change is held until it is confirmed"],
   ["discord_action.failed", "workflows.read", "The bot could not do something to a person in Discord, and will not try again by itself"],
+  [
+    "discord_action.recovered",
+    "workflows.read",
+    "Something that the bot could not do in Discord is done after all, or is no longer to be done; named as in `discord_action.failed`",
+  ],
   ["list_actions.held", "blacklist.read", "More was due about listed people than an hour allows: the rest waits for a confirmation"],
   ["list_actions.released", "blacklist.read", "What waited for a confirmation was let through, or dropped and taken back"],
   ["listed_person.cleared", "blacklist.read", "A server is to be told no more of somebody: the record ended, or they are left alone there"],

@@ -6,6 +6,10 @@ import type { EvidenceService } from "../evidence/evidence.service.ts";
 import type { NativeWatch } from "../native-actions/watch.ts";
 import type { JobState } from "../../jobs.ts";
 import type { Deliveries } from "../workflows/delivery/deliveries.ts";
+import { failuresMs, failuresText, joinFailures } from "../../discord-actions/failures.ts";
+import type { TaskState } from "../../kit/task.ts";
+import type { createListActions } from "../lists/actions.service.ts";
+import type { ListWorker } from "../lists/worker.ts";
 import type { Rules } from "../lists/rules.ts";
 import type { WorkflowsService } from "../workflows/requests/workflows.service.ts";
 import type { Cards } from "../workflows/cards/cards.ts";
@@ -29,7 +33,9 @@ export interface ChecksDeps extends Deps<"database" | "clock" | "guildState" | "
   audit: { state(): { reason?: string } };
   discord: Discord;
   /** Says how far what approvals left to be done is behind. */
-  deliveries: Pick<Deliveries, "state">;
+  deliveries: Pick<Deliveries, "state" | "failuresSince">;
+  /** Says how far what servers do about listed people is behind, and what of it failed. */
+  lists: { worker: Pick<ListWorker, "state">; actions: Pick<ReturnType<typeof createListActions>, "failuresSince"> };
   /** Says how each job has done. */
   jobStates: () => readonly JobState[];
   /** Says how the review cards do. */
@@ -51,11 +57,12 @@ interface Check {
 
 /**
  * What the health answer looks at: storage takes a commit, Discord is connected, the guild state is live, the audit is signed, review cards are
- * posted, jobs end well, the bot may do what servers are set up for, files of evidence can be kept, and what was approved is carried out.
+ * posted, jobs end well, the bot may do what servers are set up for, files of evidence can be kept, what was approved is carried out in time, and
+ * nothing that the bot could not do waits for a person.
  */
 export function createChecks(databaseUrl: string, deps: ChecksDeps) {
   const { database, clock, audit, discord, cards, deliveries, evidence, jobStates, nativeWatch, guildState, servedGuilds } = deps;
-  const { workflows, listRules } = deps;
+  const { workflows, listRules, lists } = deps;
   let reached: { trouble: Promise<string | undefined>; at: number } | undefined;
   let latest: { check: Promise<Check>; at: number } | undefined;
 
@@ -107,13 +114,18 @@ export function createChecks(databaseUrl: string, deps: ChecksDeps) {
       return reason === undefined ? { status: "pass" } : { status: "fail", reason };
     },
     jobs: (): Check => jobsCheck(jobStates(), clock.now().getTime()),
-    async deliveries(): Promise<Check> {
-      const { due, isMore, oldest } = await deliveries.state();
-      const age_seconds = oldest === null ? 0 : Math.max(0, Math.round((clock.now().getTime() - oldest.getTime()) / 1000));
-      if (oldest === null || age_seconds < lateSeconds) return { status: "pass" };
-      const count = `${due.toString()}${isMore ? " or more" : ""}`;
-      const reason = `What approvals left to be done is late: ${count} due, the oldest since ${oldest.toISOString()}. Look at the connection to Discord first, then at the log.`;
-      return { status: age_seconds < tooLateSeconds ? "warn" : "fail", reason, age_seconds };
+    deliveries: async (): Promise<Check> => lateCheck("What approvals left to be done", await deliveries.state(), clock.now()),
+    /** What failed and waits for a person, and what is late of what lists ask for; `deliveries` has what is late of approvals. */
+    async discord_actions(): Promise<Check> {
+      const since = new Date(clock.now().getTime() - failuresMs);
+      const late = lateCheck("What servers do about listed people", await lists.worker.state(), clock.now());
+      const failed = failuresText(joinFailures([await deliveries.failuresSince(since), await lists.actions.failuresSince(since)]));
+      if (failed === undefined) return late;
+      return {
+        ...late,
+        status: late.status === "fail" ? "fail" : "warn",
+        reason: [...(late.reason === undefined ? [] : [late.reason]), failed].join(" "),
+      };
     },
     /** Each check is a durable commit, so that anyone who polls health shares one a second. */
     storage(): Promise<Check> {
@@ -147,6 +159,15 @@ export function createChecks(databaseUrl: string, deps: ChecksDeps) {
       return { status: guildState.isTooOld() ? "fail" : "warn", reason: reasons.join(" "), ...age };
     },
   };
+}
+
+/** Whether stored work is done in time. @param what the beginning of a sentence */
+function lateCheck(what: string, { due, isMore, oldest }: TaskState, now: Date): Check {
+  const age_seconds = oldest === null ? 0 : Math.max(0, Math.round((now.getTime() - oldest.getTime()) / 1000));
+  if (oldest === null || age_seconds < lateSeconds) return { status: "pass" };
+  const count = `${due.toString()}${isMore ? " or more" : ""}`;
+  const reason = `${what} is late: ${count} due, the oldest since ${oldest.toISOString()}. Look at the connection to Discord first, then at the log.`;
+  return { status: age_seconds < tooLateSeconds ? "warn" : "fail", reason, age_seconds };
 }
 
 /** How the jobs of every minute do, at a time. */

@@ -73,6 +73,10 @@ export const HealthView = z
       deliveries: CheckView.meta({
         description: "Warns where what an approval left to be done has been due for a minute, and fails after an hour",
       }),
+      discord_actions: CheckView.meta({
+        description:
+          "Warns where the bot could not do something to a person in the last 7 days and nobody has tried it again, or where what lists ask for has been due for a minute; fails after an hour",
+      }),
     }),
     time: Timestamp,
   })

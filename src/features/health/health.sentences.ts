@@ -29,8 +29,10 @@ export const healthSentences: Sentences = {
   "The job {name} has failed every minute since {at}. The log says why.":
     "Die Aufgabe {name} schlägt seit {at} jede Minute fehl. Das Log sagt, warum.",
   "The job {name} failed at {at}. The log says why.": "Die Aufgabe {name} schlug {at} fehl. Das Log sagt, warum.",
-  "What approvals left to be done is late: {count} due, the oldest since {at}. Look at the connection to Discord first, then at the log.":
-    "Was Genehmigungen zu tun ließen, verspätet sich: {count} fällig, das älteste seit {at}. Sieh zuerst nach der Verbindung zu Discord, dann ins Log.",
+  "What approvals left to be done": "Was Genehmigungen zu tun ließen,",
+  "What servers do about listed people": "Was Server mit gelisteten Personen tun,",
+  "{what} is late: {count} due, the oldest since {at}. Look at the connection to Discord first, then at the log.":
+    "{what} verspätet sich: {count} fällig, das älteste seit {at}. Sieh zuerst nach der Verbindung zu Discord, dann ins Log.",
   "The check took too long.": "Die Prüfung hat zu lange gedauert.",
   "The check could not be made.": "Die Prüfung war nicht möglich.",
 };

@@ -11,6 +11,7 @@ import type { NativeRecords } from "../native-actions/records.ts";
 import type { AccessDirectory } from "../permissions/access/access.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import type { WorkflowsService } from "../workflows/requests/workflows.service.ts";
+import { createListActions } from "./actions.service.ts";
 import { createBreaker } from "./breaker.ts";
 import { createConflicts } from "./conflicts.ts";
 import { createEndedByHand } from "./by-hand.ts";
@@ -111,6 +112,7 @@ export const lists = feature({
       stances,
       exemptions: createExemptionsService({ ...deps, checks, conflicts }),
       breaker,
+      actions: createListActions({ ...deps, ledger, conflicts, wake: worker.wake }),
     };
     deps.nativeRecords.registerEnding(createEndedByHand(ledger));
     deps.causesInForce.register(createListCauses(ledger));

@@ -6,6 +6,10 @@ import { requirePermission, type Call } from "../../kernel/call.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 import { ownList } from "../../kernel/vocabulary.ts";
 import { inBatches } from "../../kernel/pause.ts";
+import type { DiscordAction } from "../../kernel/discord-port.ts";
+import type { CauseName } from "../../discord-actions/source.ts";
+import { tellRecovered, type ActionOfCause } from "../../discord-actions/told.ts";
+import type { ListActionName } from "./lists.schema.ts";
 import type { Verdict } from "./verdict.ts";
 
 /**
@@ -14,6 +18,9 @@ import type { Verdict } from "./verdict.ts";
  */
 export const actionStates = ["held", "pending", "done", "undoing", "undone", "failed", "settled", "ended"] as const;
 export type ActionState = (typeof actionStates)[number];
+
+/** Nothing is left to be done about these. */
+const over: ReadonlySet<string> = new Set<ActionState>(["done", "undone", "settled", "ended"]);
 
 export type ActionChanges = Prisma.ListActionUncheckedUpdateManyInput & { state?: ActionState };
 
@@ -30,7 +37,7 @@ export async function lockPerson(tx: Tx, userId: string): Promise<void> {
 }
 
 /** The rows of what guilds do about listed people, and their audit. */
-export function createLedger({ audit }: Deps<"audit">) {
+export function createLedger({ audit, events }: Deps<"audit" | "events">) {
   function record(
     tx: Tx,
     row: ListAction,
@@ -90,19 +97,28 @@ export function createLedger({ audit }: Deps<"audit">) {
       return row;
     },
 
-    /** Change how an action stands, and audit it where it is another state. */
+    /**
+     * Change how an action stands, and audit it where it is another state. Why it failed is known until it is over, and an end of that is
+     * reported.
+     */
     async change(
       tx: Tx,
       row: ListAction,
       changes: ActionChanges,
-      { why, permission = "system.act" }: { why?: string; permission?: Parameters<typeof record>[3] } = {},
+      { why, verb, permission = "system.act" }: { why?: string; verb?: string; permission?: Parameters<typeof record>[3] } = {},
     ): Promise<void> {
       const where = { id: row.id, state: row.state, attempts: row.attempts };
-      const { count } = await tx.db.listAction.updateMany({ where, data: { ...changes, updatedAt: tx.now } });
+      const isOver = changes.state !== undefined && over.has(changes.state);
+      const { count } = await tx.db.listAction.updateMany({
+        where,
+        data: { ...changes, ...(isOver && { lastError: null }), updatedAt: tx.now },
+      });
       // Somebody else was faster: whoever asked for this looks again.
       if (count === 0) throw new ProblemError("storage_busy", { retryAfter: 1 });
       if (changes.state !== undefined && changes.state !== row.state)
-        record(tx, { ...row, ...changes } as ListAction, changes.state, permission, why);
+        record(tx, { ...row, ...changes } as ListAction, verb ?? changes.state, permission, why);
+      const hasFailed = row.state === "failed" || row.lastError !== null;
+      if (isOver && hasFailed && row.stance === "apply") tellRecovered(events, tx, { action: toldOf(row), cause: causeNameOf(row) });
     },
   };
 }
@@ -140,6 +156,28 @@ interface NewAction {
   batchId?: string | null;
 }
 
+/** Why the bot does a list action. */
+export function causeNameOf({ id, recordReference, listId }: ListAction): CauseName {
+  return { feature: "list", id, place: 0, reference: recordReference, list: listId };
+}
+
+const kinds: Readonly<Record<ListActionName, readonly [done: DiscordAction["kind"], undone: DiscordAction["kind"]]>> = {
+  role: ["role_add", "role_remove"],
+  timeout: ["timeout", "timeout_lift"],
+  kick: ["kick", "kick"],
+  ban: ["ban", "unban"],
+};
+
+function toldOf(row: ListAction): ActionOfCause["action"] {
+  return { kind: kinds[row.action as ListActionName][isUndo(row) ? 1 : 0], guildId: row.guildId, userId: row.userId };
+}
+
+/** Whether an action is, or was when it failed, to be taken back. */
+export function isUndo({ state, standingKey, changed }: Pick<ListAction, "state" | "standingKey" | "changed">): boolean {
+  // What is carried out changes nothing before it is done, and stands for as long as it is wanted.
+  return state === "undoing" || (state === "failed" && (changed || standingKey === null));
+}
+
 /** Whether the bot can take an action back: nobody comes back from a kick by themselves. */
 export function isUndoable({ stance, action }: Pick<ListAction, "stance" | "action">): boolean {
   return stance === "apply" && action !== "kick";
@@ -152,6 +190,6 @@ export function endingOf(row: ListAction, now: Date): ActionChanges {
   if (isUndoable(row) && ((state === "done" && row.changed) || isBegun))
     // What is under way is waited for: its lease stays.
     return { state: "undoing", standingKey: null, attempts: 0, dueAt: isBegun && row.dueAt !== null && row.dueAt > now ? row.dueAt : now };
-  if (state === "undoing") return { standingKey: null };
+  if (isUndo(row)) return { standingKey: null };
   return { state: "ended", standingKey: null, dueAt: null };
 }

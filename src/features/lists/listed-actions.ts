@@ -9,7 +9,7 @@ import { addSeconds } from "../../kernel/clock.ts";
 import type { DiscordAction, DiscordActionDraft } from "../../kernel/discord-port.ts";
 import { leaseFrom, maxAttempts, type DueTask } from "../../kit/task.ts";
 import { afterWithdrawing, markOf } from "./causes.ts";
-import { endingOf, isUndoable, lockPerson, type ActionChanges, type Ledger } from "./ledger.ts";
+import { causeNameOf, endingOf, isUndoable, lockPerson, type ActionChanges, type Ledger } from "./ledger.ts";
 import type { ListActionName } from "./lists.schema.ts";
 import { listsPolicy } from "./lists.policy.ts";
 import { barOf, isBarred } from "./stance-roles.ts";
@@ -26,7 +26,7 @@ interface Claim extends Claimed {
 }
 
 const states = ["pending", "undoing"] as const;
-const ended = { dueAt: null, lastError: null, mayBeDone: false };
+const ended = { dueAt: null, mayBeDone: false };
 
 /** What guilds have the bot do to listed people, and take back, as actions for {@link createDiscordActions}. */
 export function createListedActions({ database, access, guildState, ledger, causesInForce }: ListedActionsDeps): ActionSource<Claim> {
@@ -137,7 +137,7 @@ export function createListedActions({ database, access, guildState, ledger, caus
 
     async end(tx, claim, outcome): Promise<Ended> {
       const { row: claimed, dueAt } = claim;
-      const cause = { feature: "list", id: claimed.id, place: 0, reference: claimed.recordReference } as const;
+      const cause = causeNameOf(claimed);
       const row = await open(tx, claimed.id);
       if (row === null) return { cause, isWritten: false };
       const isOurs = row.state === claimed.state && row.dueAt?.getTime() === dueAt?.getTime() && row.attempts === claimed.attempts;
@@ -185,12 +185,11 @@ function changesAfter(row: ListAction, outcome: Outcome): { changes: ActionChang
       },
     };
   }
-  const lastError = outcome.detail;
-  if (outcome.state === "away") return { changes: { lastError, dueAt: null, attempts: 0, mayBeDone: false } };
-  if (outcome.state === "later")
-    return { changes: { lastError, dueAt: outcome.dueAt, ...(!isUndoing && { mayBeDone: outcome.mayBeDone }) } };
+  if (outcome.state === "away") return { changes: { dueAt: null, attempts: 0, mayBeDone: false } };
+  if (outcome.state === "later") return { changes: { dueAt: outcome.dueAt, ...(!isUndoing && { mayBeDone: outcome.mayBeDone }) } };
   // Whoever is to be kicked has left by themselves.
   if (outcome.code === RESTJSONErrorCodes.UnknownMember && row.action === "kick")
     return { changes: { state: "done", changed: false, ...ended } };
-  return { changes: { state: "failed", lastError, dueAt: null }, why: lastError };
+  const lastError = outcome.detail;
+  return { changes: { state: "failed", lastError, dueAt: null, ...(isUndoing && { changed: true }) }, why: lastError };
 }

@@ -1,8 +1,9 @@
 import { recordNotFound } from "../../kernel/errors.ts";
-import type { ListExemption } from "../../generated/sqlite/client.ts";
+import type { ListAction, ListExemption } from "../../generated/sqlite/client.ts";
+import { isUndo } from "./ledger.ts";
 import { isoOrNull } from "../../kernel/fields.ts";
 import type { z } from "zod";
-import { StoredStance, type ExemptionView, type ListActionName, type StanceView } from "./lists.schema.ts";
+import { StoredStance, type ExemptionView, type ListActionName, type ListActionView, type StanceView } from "./lists.schema.ts";
 
 /** Who may see and decide what guilds do about listed people. */
 export const listsPolicy = {
@@ -53,6 +54,23 @@ export function presentStance(
   nameOf: (listId: string) => string | undefined,
 ): StanceView {
   return { guild_id: guildId, rules: rules.map((rule) => ({ ...rule, list_name: nameOf(rule.list) ?? rule.list })), ...known };
+}
+
+export function presentAction(row: ListAction): ListActionView {
+  return {
+    id: row.id,
+    guild_id: row.guildId,
+    user_id: row.userId,
+    list: row.listId,
+    record: row.recordReference,
+    stance: row.stance as ListActionView["stance"],
+    action: row.action as ListActionName,
+    is_undo: isUndo(row),
+    state: row.state as ListActionView["state"],
+    error: row.lastError,
+    created_at: row.createdAt.toISOString(),
+    updated_at: row.updatedAt.toISOString(),
+  };
 }
 
 export function presentExemption(row: ListExemption): ExemptionView {

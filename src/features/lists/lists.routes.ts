@@ -2,14 +2,25 @@ import { z } from "zod";
 import { listQuery, Snowflake } from "../../kernel/fields.ts";
 import { routesFor, type Route } from "../../operations/route.ts";
 import type { Breaker } from "./breaker.ts";
+import type { createListActions } from "./actions.service.ts";
 import type { createExemptionsService } from "./exemptions.service.ts";
 import { listsPolicy } from "./lists.policy.ts";
-import { AddExemptionInput, ExemptionView, HeldActionsView, PutStanceInput, PutStanceQuery, StanceView } from "./lists.schema.ts";
+import {
+  AddExemptionInput,
+  ExemptionView,
+  HeldActionsView,
+  ListActionsQuery,
+  ListActionView,
+  PutStanceInput,
+  PutStanceQuery,
+  StanceView,
+} from "./lists.schema.ts";
 import type { createStancesService } from "./stances.service.ts";
 
 const { get, post, put, del } = routesFor("lists");
 const params = z.object({ guild_id: Snowflake });
 const personParams = z.object({ guild_id: Snowflake, discord_user_id: Snowflake });
+const actionParams = z.object({ guild_id: Snowflake, id: z.string().min(1).max(64) });
 const ListExemptionsQuery = z.strictObject(listQuery).meta({ id: "ListExemptionsQuery" });
 
 const guildId = "41771983423143937";
@@ -49,14 +60,30 @@ const heldExample = {
   people: [{ user_id: "80351110224678912", action: "ban", record: "BL-000123" }],
 } as const satisfies HeldActionsView;
 
+const actionExample = {
+  id: "0199f3a0-0000-7000-8000-000000000000",
+  guild_id: guildId,
+  user_id: "80351110224678912",
+  list: "own",
+  record: "BL-000123",
+  stance: "apply",
+  action: "ban",
+  is_undo: false,
+  state: "failed",
+  error: "The bot's role is too low, or it lacks the permission.",
+  created_at: "2026-11-25T10:00:00.000Z",
+  updated_at: "2026-11-25T10:00:02.000Z",
+} as const satisfies ListActionView;
+
 interface Services {
   stances: ReturnType<typeof createStancesService>;
   exemptions: ReturnType<typeof createExemptionsService>;
   breaker: Breaker;
+  actions: ReturnType<typeof createListActions>;
 }
 
 /** HTTP routes for what guilds do about listed people. */
-export function listsRoutes({ stances, exemptions, breaker }: Services): Route[] {
+export function listsRoutes({ stances, exemptions, breaker, actions }: Services): Route[] {
   return [
     get("/guilds/{guild_id}/stance", "getStance", {
       summary: "See what a server does about listed people",
@@ -108,6 +135,30 @@ export function listsRoutes({ stances, exemptions, breaker }: Services): Route[]
       success: { status: 200, shape: "single", schema: ExemptionView, description: "The exemption as it was", example: exemptionExample },
       refusals: ["record_not_found", "conflict_of_interest", "hierarchy_violation"],
       handle: ({ call, params: { guild_id: id, discord_user_id: userId } }) => exemptions.remove(call, id, userId),
+    }),
+    get("/guilds/{guild_id}/list-actions", "listListActions", {
+      summary: "List what the bot does about listed people",
+      description: "The newest first; by default what has failed, with the reason.",
+      access: { permission: listsPolicy.read },
+      request: { params, query: ListActionsQuery },
+      success: { status: 200, shape: "list", schema: ListActionView, description: "A page of actions", example: actionExample },
+      refusals: ["record_not_found", "invalid_cursor", "unknown_parameter"],
+      handle: ({ call, params: { guild_id: id }, query }) => actions.list(call, id, query),
+    }),
+    post("/guilds/{guild_id}/list-actions/{id}/retry", "retryListAction", {
+      summary: "Try a failed action about a listed person again",
+      description: "The bot begins at once, and tries as often as for a new one. What could not be taken back is taken back.",
+      access: { permission: listsPolicy.confirm },
+      request: { params: actionParams },
+      success: {
+        status: 200,
+        shape: "single",
+        schema: ListActionView,
+        description: "The action is due again",
+        example: { ...actionExample, state: "pending" },
+      },
+      refusals: ["record_not_found", "invalid_transition", "conflict_of_interest", "hierarchy_violation"],
+      handle: ({ call, params: { guild_id: guild, id } }) => actions.retry(call, guild, id),
     }),
     get("/guilds/{guild_id}/held-actions", "getHeldActions", {
       summary: "See what waits for a confirmation",

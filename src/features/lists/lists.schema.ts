@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Duration, Snowflake, text, Timestamp } from "../../kernel/fields.ts";
+import { Duration, listQuery, Snowflake, text, Timestamp } from "../../kernel/fields.ts";
 import { GuildPreview } from "../../kernel/guild-preview.ts";
 import { blacklistCategories, ownList, severities } from "../../kernel/vocabulary.ts";
 
@@ -114,6 +114,35 @@ export const ExemptionView = z
   })
   .meta({ id: "ListExemption", description: "That a guild leaves somebody alone, whatever lists say" });
 export type ExemptionView = z.infer<typeof ExemptionView>;
+
+/** How actions stand, of which a list is asked for. */
+const listedStates = ["failed", "held", "pending", "undoing", "done", "undone"] as const;
+
+export const ListActionsQuery = z
+  .strictObject({
+    ...listQuery,
+    state: z.enum(listedStates).default("failed").meta({ description: "How the actions stand" }),
+  })
+  .meta({ id: "ListActionsQuery" });
+export type ListActionsQuery = z.output<typeof ListActionsQuery>;
+
+export const ListActionView = z
+  .object({
+    id: z.string(),
+    guild_id: Snowflake,
+    user_id: Snowflake,
+    list: z.string().meta({ description: "The list: `own` is the blacklist of this community" }),
+    record: z.string().meta({ description: "The record, by its number", example: "BL-000123" }),
+    stance: z.enum(["propose", "apply"]),
+    action: z.enum(listActions),
+    is_undo: z.boolean().meta({ description: "Whether it is to be taken back" }),
+    state: z.enum([...listedStates, "settled", "ended"]),
+    error: z.string().nullable().meta({ description: "Why it failed last; null where it has not, or was done since" }),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  })
+  .meta({ id: "ListAction", description: "What the bot does, or proposes, about a listed person in a server" });
+export type ListActionView = z.infer<typeof ListActionView>;
 
 export const HeldActionsView = z
   .object({

@@ -23,5 +23,7 @@ export const listsSentences: Sentences = {
     "Jemand anderes hat die Person gebannt; diesen Bann habe ich nicht verändert.",
   "{recordReference} lists this person, and the rules of the server propose a punishment.":
     "{recordReference} listet diese Person, und die Regeln des Servers schlagen eine Strafe vor.",
+  "Only what has failed is tried again; this action is {state}.":
+    "Nur was nicht geklappt hat, wird erneut versucht; diese Maßnahme ist {state}.",
   "Nothing waits here.": "Hier wartet nichts.",
 };

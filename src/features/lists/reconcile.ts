@@ -4,7 +4,7 @@ import type { GuildState } from "../../discord/guild-state.ts";
 import type { ListAction } from "../../generated/sqlite/client.ts";
 import type { Presences } from "../../discord/guild/presence.ts";
 import type { Breaker } from "./breaker.ts";
-import { endingOf, lockPerson, standingKeyOf, type ActionState, type Ledger } from "./ledger.ts";
+import { endingOf, isUndo, lockPerson, standingKeyOf, type ActionState, type Ledger } from "./ledger.ts";
 import type { ListSource } from "./own-list.ts";
 import type { Rules } from "./rules.ts";
 import { barOf, isBarred } from "./stance-roles.ts";
@@ -56,7 +56,7 @@ export function createReconcile({ sources, rules, breaker, ledger, events, guild
   async function keep(tx: Tx, row: ListAction, { joinedAt }: Place, { listing, stance }: Verdict): Promise<boolean> {
     const isSame = row.recordId === listing.recordId && row.listId === listing.listId;
     const state = row.state as ActionState;
-    if (state === "settled" || (state === "undoing" && row.standingKey !== null)) {
+    if (state === "settled" || (isUndo(row) && row.standingKey !== null)) {
       if (isSame) return true;
       await ledger.change(tx, row, endingOf(row, tx.now));
       return false;

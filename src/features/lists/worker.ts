@@ -34,6 +34,9 @@ export function createListWorker({ proposals, discordActions, ...parts }: Worker
       for (const tasks of all) tasks.wake();
     },
 
+    /** What the bot is to do about listed people that is due and not done yet. */
+    state: actions.state,
+
     /** Do everything that is due now. */
     async catchUp(call: Call): Promise<void> {
       requirePermission(call, "system.act");

@@ -87,7 +87,7 @@ export const workflows = feature({
     const { referencePrefix, discord } = config;
     const served = createServedServers(discord.guildIds, deps.guildState);
     const workflows = createWorkflowsService({ ...deps, causes, notices, drafts: draftRecords, referencePrefix, served });
-    causes.register(createRequestCauses(workflows.effects.wake));
+    causes.register(createRequestCauses(workflows.effects.wake, deps.events));
     const drafts = createDraftsService({ ...deps, records: draftRecords, workflows });
     eventStreams.registerHiddenIds(workflows.comments.hiddenIds);
     for (const reader of [deps.audit, eventStreams]) reader.registerHiddenIds(drafts.hiddenIds);

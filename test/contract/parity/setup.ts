@@ -1,4 +1,4 @@
-import { holdAction } from "../../features/stances-community.ts";
+import { failAction, failedId, holdAction } from "../../features/stances-community.ts";
 import type { GuildHandle } from "../../../src/sandbox/index.ts";
 import type { World } from "../../support/world.ts";
 import { nowhere, type Case, type Scene } from "./scene.ts";
@@ -59,6 +59,9 @@ const raids = { list: "own", category: "raid", stance: "apply", action: "kick", 
 /** Something waits in the server that nobody acts on. */
 const hold = ({ world, bob }: Scene): Promise<void> => holdAction(world, bob.id);
 
+/** Something could not be taken back. */
+const fail = ({ world, bob }: Scene): Promise<void> => failAction(world, bob.id);
+
 const lists: readonly Case[] = [
   { entry: "setup lists show", http: (scene) => ["GET", at(scene, "stance")] },
   {
@@ -78,6 +81,13 @@ const lists: readonly Case[] = [
     http: (scene) => ["DELETE", at(scene, `exemptions/${scene.bob.id}`)],
   },
   { entry: "setup lists held", http: (scene) => ["GET", at(scene, "held-actions")] },
+  { entry: "setup lists failed", before: fail, http: (scene) => ["GET", at(scene, "list-actions?state=failed&limit=10")] },
+  {
+    entry: "setup lists retry",
+    before: fail,
+    given: () => ({ action: failedId }),
+    http: (scene) => ["POST", at(scene, `list-actions/${failedId}/retry`)],
+  },
   { entry: "setup lists confirm", before: hold, http: (scene) => ["POST", at(scene, "held-actions/confirm")] },
   { entry: "setup lists undo", before: hold, http: (scene) => ["POST", at(scene, "held-actions/undo")] },
 ];

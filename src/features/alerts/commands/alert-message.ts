@@ -4,6 +4,7 @@ import { momentOf, cut } from "../../../commands/show.ts";
 import type { Translate } from "../../../commands/texts.ts";
 import type { CardMessage } from "../../../discord/rest/cards.ts";
 import { escapeText } from "../../../discord/replies.ts";
+import { sentenceText } from "../../../discord/sentence.ts";
 import { ownList, type AlertKind } from "../../../kernel/vocabulary.ts";
 import type { ShownAlert } from "../alerts.ts";
 import type { AlertData } from "../kinds.ts";
@@ -20,19 +21,32 @@ const openRequest = (data: AlertData, t: Translate): Buttons => [
 const openRecord = (data: AlertData, t: Translate): APIButtonComponentWithCustomId =>
   pressButton(alertPresses.record, { record: text(data, "number") }, t("alert open"), "main");
 
+const openFollowed = (data: AlertData, t: Translate): APIButtonComponentWithCustomId =>
+  pressButton(alertPresses.followedList, { list: text(data, "list") }, t("alert open"), "main");
+
 /** What can be done about the people of a summary. */
 const summaryButtons = (data: AlertData, t: Translate): Buttons => [
-  data["list"] === ownList
-    ? pressButton(alertPresses.blacklist, {}, t("alert open"), "main")
-    : pressButton(alertPresses.followedList, { list: text(data, "list") }, t("alert open"), "main"),
+  data["list"] === ownList ? pressButton(alertPresses.blacklist, {}, t("alert open"), "main") : openFollowed(data, t),
 ];
+
+function failureButtons(data: AlertData, t: Translate): Buttons {
+  const reference = text(data, "reference");
+  if (data["cause"] === "request")
+    return [
+      pressButton(alertPresses.retryEffect, { reference, effect: text(data, "place") }, t("alert retry"), "main"),
+      pressButton(alertPresses.request, { reference }, t("alert open")),
+    ];
+  return [
+    pressButton(alertPresses.retryListAction, { action: text(data, "id") }, t("alert retry"), "main"),
+    data["list"] === ownList ? pressButton(alertPresses.record, { record: reference }, t("alert open")) : openFollowed(data, t),
+  ];
+}
 
 /** What can be done about an alert at once. */
 const buttonsOf: Readonly<Record<AlertKind, (data: AlertData, t: Translate) => Buttons>> = {
+  discord_action_failed: failureButtons,
   listed_person_joined: (data, t) => [
-    data["list"] === ownList
-      ? openRecord(data, t)
-      : pressButton(alertPresses.followedList, { list: text(data, "list") }, t("alert open"), "main"),
+    data["list"] === ownList ? openRecord(data, t) : openFollowed(data, t),
     pressButton(alertPresses.moderate, { user: text(data, "user_id"), action: "ban" }, t("alert ban"), "grave"),
     pressButton(alertPresses.exempt, { user: text(data, "user_id") }, t("alert exempt")),
   ],
@@ -56,6 +70,8 @@ function filledFrom(data: AlertData, t: Translate): Readonly<Record<string, stri
     if (typeof value !== "string") return [field, ""];
     if (field === "user_id") return [field, `<@${value}>`];
     if (/^\d{4}-\d\d-\d\dT/.test(value)) return [field, momentOf(value, "R")];
+    if (field === "error") return [field, sentenceText(value, t)];
+    if (field === "action") return [field, t(`alert act ${value}` as "alert act ban")];
     if (field === "reminder") return [field, t(`alert waits ${value}` as "alert waits decision")];
     return [field, field === "reason" ? t(`alert reason ${value}` as "alert reason gone") : escapeText(value)];
   });
@@ -67,17 +83,23 @@ function summaryKey({ count, isAll }: NonNullable<ShownAlert["summary"]>) {
   return count === 1 ? "alert summary one" : "alert summary";
 }
 
+/** What is called how: the list that an alert is about, and the server that it is shown in. */
+interface Names {
+  list?: string | undefined;
+  server?: string | undefined;
+}
+
 /** An alert as a message: what happened, and what can be done about it; once it is over, that it is. It mentions nobody so that they are notified. */
-export function alertMessage({ kind, isOver, data, at, summary }: ShownAlert, t: Translate, listName?: string): CardMessage {
+export function alertMessage({ kind, isOver, data, at, summary }: ShownAlert, t: Translate, names: Names = {}): CardMessage {
   const title = cut(t(summary === undefined ? `alert ${kind} title` : "alert summary title"), maxTitle);
   const timestamp = at.toISOString();
   if (isOver) return { embeds: [{ title, description: t("alert over"), color: colours.over, timestamp }], components: [] };
   if (summary !== undefined) {
-    const list = data["list"] === ownList ? t("alert summary own") : escapeText(listName ?? text(data, "list"));
+    const list = data["list"] === ownList ? t("alert summary own") : escapeText(names.list ?? text(data, "list"));
     const description = t(summaryKey(summary), { count: summary.count, list });
     return { embeds: [{ title, description, color: colours.waiting, timestamp }], components: [rowOf(...summaryButtons(data, t))] };
   }
-  const description = t(`alert ${kind}`, filledFrom(data, t));
+  const description = t(`alert ${kind}`, filledFrom({ ...data, server: names.server ?? data["guild_id"] }, t));
   return {
     embeds: [{ title, description, color: colours.waiting, timestamp }],
     components: [rowOf(...buttonsOf[kind](data, t))],

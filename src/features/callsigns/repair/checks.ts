@@ -4,7 +4,7 @@ import { byForeignKey, byMissingKey, byNumber, byPerson, byText, freeOrMove } fr
 import { end, give, hold, move, protect, rename } from "./fixes.ts";
 import type { Finding, RepairCode, NicknameResult } from "./repair.schema.ts";
 import { isWrittenRight } from "./text.ts";
-import type { Discord } from "../../../discord/client.ts";
+import type { DiscordActions } from "../../../discord-actions/discord-actions.ts";
 import { nicknameFor } from "../../../kernel/nickname.ts";
 
 /** One way in which the registry can be damaged. */
@@ -158,7 +158,7 @@ function giveTo(draft: Draft, { pool: key, user_id: userId }: Found): WhyNot {
 }
 
 /** What carries out changes in Discord. */
-export type Performing = Pick<Discord, "actions">;
+export type Performing = Pick<DiscordActions, "perform">;
 
 /** Holders whose nickname is not what the template of their pool says. */
 export async function* findNicknames(draft: Draft): AsyncGenerator<Found> {
@@ -184,7 +184,7 @@ export function setNickname(draft: Draft, { slot }: Found): WhyNot {
 
 /** Set nicknames one by one. @param reason for Discord's own audit log */
 export async function performNicknames(
-  { actions }: Performing,
+  { perform }: Performing,
   id: string,
   changes: readonly NicknameChange[],
   reason: string,
@@ -192,7 +192,7 @@ export async function performNicknames(
   const results: NicknameResult[] = [];
   for (const { user_id: userId, guild_id: guildId, to } of changes) {
     const named = { user_id: userId, guild_id: guildId };
-    const done = await actions.perform({ kind: "nickname", id: `${id}:${userId}`, reason, guildId, userId, nickname: to });
+    const done = await perform({ kind: "nickname", id: `${id}:${userId}`, reason, guildId, userId, nickname: to });
     const applied = done.outcome === "done";
     results.push({ ...named, applied, reason: applied ? null : done.detail });
   }

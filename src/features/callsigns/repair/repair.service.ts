@@ -40,7 +40,7 @@ export interface RepairsDeps extends Deps<"database" | "audit" | "events" | "cur
   roster: Pick<RosterService, "isLive" | "lines">;
   callsigns: Pick<CallsignsService, "records">;
   /** What sets nicknames. */
-  discord: Performing;
+  discordActions: Performing;
   limits?: Limits;
 }
 
@@ -48,7 +48,7 @@ const sweepBatch = 100;
 
 /** Finds what is damaged in the registry of callsigns, and puts it right. */
 export function createRepairsService(deps: RepairsDeps) {
-  const { database, audit, events, access, roster, callsigns, discord, cursors, clock, limits = usualLimits } = deps;
+  const { database, audit, events, access, roster, callsigns, discordActions, cursors, clock, limits = usualLimits } = deps;
   const parts = { audit, events, history: createRepairHistory(roster.lines) };
   const apply = createApply(parts);
   const undoInTx = createRepairUndo(parts);
@@ -84,7 +84,7 @@ export function createRepairsService(deps: RepairsDeps) {
 
   /** What Discord is asked for once the registry is right; a repeated call asks for nothing. */
   const setNicknames = (call: Call, id: string, changes: readonly NicknameChange[], reason: string): Promise<NicknameResult[]> =>
-    call.replayed ? Promise.resolve(changes.map(notAsked)) : performNicknames(discord, id, changes, reason);
+    call.replayed ? Promise.resolve(changes.map(notAsked)) : performNicknames(discordActions, id, changes, reason);
 
   return {
     /**
@@ -101,7 +101,7 @@ export function createRepairsService(deps: RepairsDeps) {
       if (isDryRun || planHash === undefined) return present(seen, true);
       const view = await database.write(call, (tx) => carryOut(tx, scope, seen, planHash));
       if (call.replayed || view.undo_token === null) return view;
-      const nicknames = await performNicknames(discord, view.undo_token, seen.draft.nicknames, "Callsign repaired");
+      const nicknames = await performNicknames(discordActions, view.undo_token, seen.draft.nicknames, "Callsign repaired");
       return { ...view, nicknames, applied: view.applied + nicknames.filter(({ applied }) => applied).length };
     },
 

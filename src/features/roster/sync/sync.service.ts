@@ -3,7 +3,7 @@ import type { Leader } from "../../../cluster/leader.ts";
 import type { Deps } from "../../deps.ts";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Logger } from "pino";
-import type { Discord } from "../../../discord/client.ts";
+import type { DiscordActions } from "../../../discord-actions/discord-actions.ts";
 import { requirePermission, type Call } from "../../../kernel/call.ts";
 import { isoOrNull } from "../../../kernel/fields.ts";
 import type { PermissionsService } from "../../permissions/permissions.service.ts";
@@ -21,7 +21,7 @@ export type RosterSync = ReturnType<typeof createRosterSync>;
 export interface RosterSyncDeps extends Deps<"database" | "audit" | "events" | "guildState" | "access" | "clock"> {
   permissions: Pick<PermissionsService, "requireRankAbove" | "requireMayGiveRole">;
   roster: RosterService;
-  discord: Pick<Discord, "actions">;
+  discordActions: Pick<DiscordActions, "perform">;
   isFollowing: boolean;
   /** Of the hashes of plans. */
   fingerprintKey: Buffer;

@@ -1,10 +1,10 @@
 import type { Deps } from "../../deps.ts";
 import type { Known } from "./compare.ts";
 import type { Tx } from "../../../database/database.ts";
-import type { Discord } from "../../../discord/client.ts";
+import type { DirectAction, DiscordActions } from "../../../discord-actions/discord-actions.ts";
 import type { RosterEntry } from "../../../generated/sqlite/client.ts";
 import type { Call } from "../../../kernel/call.ts";
-import type { DiscordAction, Performed } from "../../../kernel/discord-port.ts";
+import type { Performed } from "../../../kernel/discord-port.ts";
 import { ProblemError } from "../../../kernel/errors.ts";
 import type { PermissionsService } from "../../permissions/permissions.service.ts";
 import type { RosterService } from "../roster.service.ts";
@@ -17,7 +17,7 @@ import type { SyncChange, SyncMemberView } from "./sync.schema.ts";
 export interface ToDiscordDeps extends Deps<"database" | "audit" | "events" | "guildState" | "access"> {
   permissions: Pick<PermissionsService, "requireRankAbove" | "requireMayGiveRole">;
   roster: Pick<RosterService, "records" | "find" | "lines">;
-  discord: Pick<Discord, "actions">;
+  discordActions: Pick<DiscordActions, "perform">;
 }
 
 export type ToDiscord = ReturnType<typeof createToDiscord>;
@@ -64,8 +64,8 @@ export function createToDiscord(deps: ToDiscordDeps, people: People) {
   }
 
   /** @param isCut Discord was not reached a moment ago: it is not asked again now */
-  async function perform(isCut: boolean, action: DiscordAction): Promise<Performed> {
-    return isCut ? unreachable : await deps.discord.actions.perform(action);
+  async function perform(isCut: boolean, action: DirectAction): Promise<Performed> {
+    return isCut ? unreachable : await deps.discordActions.perform(action);
   }
 
   /** What was done, as the history and the audit keep it. */

@@ -1,15 +1,16 @@
-import type { CommandInput, Entry, OptionSpec, Reply, Wording } from "../../../commands/entry.ts";
+import type { CommandInput, Entry, OptionSpec, PickSpec, Reply, Wording } from "../../../commands/entry.ts";
 import { picked, textIn } from "../../../commands/input.ts";
 import { alertPresses, pressButton, rowOf } from "../../../commands/press.ts";
 import { readView } from "../../../commands/records.ts";
-import { enumLabel, momentOf } from "../../../commands/show.ts";
+import { cut, enumLabel, momentOf } from "../../../commands/show.ts";
 import type { Translate } from "../../../commands/texts.ts";
 import type { VerbInput } from "../../../commands/verbs.ts";
 import { escapeText } from "../../../discord/replies.ts";
+import { sentenceText } from "../../../discord/sentence.ts";
 import type { Call } from "../../../kernel/call.ts";
 import { blacklistCategories, ownList, severities } from "../../../kernel/vocabulary.ts";
 import type { GuildPreview } from "../../../kernel/guild-preview.ts";
-import type { ExemptionView, HeldActionsView, StanceView } from "../../lists/lists.schema.ts";
+import type { ExemptionView, HeldActionsView, ListActionView, StanceView } from "../../lists/lists.schema.ts";
 
 const command = "setup";
 const stances = ["ignore", "notify", "propose", "apply"] as const;
@@ -85,6 +86,22 @@ const exemptionLine = ({ user_id: id, reason, until }: ExemptionView, { t }: Wor
   return `<@${id}> · ${end} · ${escapeText(reason)}`;
 };
 
+function actionText({ action, is_undo: isUndo }: ListActionView, t: Translate): string {
+  const what = enumLabel(action, t);
+  return isUndo ? t("setup lists undo-of", { action: what }) : what;
+}
+
+const failedLine = (view: ListActionView, { t }: Wording): string => {
+  const why = view.error === null ? "" : ` · ${sentenceText(view.error, t)}`;
+  return cut(`${momentOf(view.updated_at, "R")} <@${view.user_id}> · ${actionText(view, t)} · ${escapeText(view.record)}${why}`, 350);
+};
+
+const retries: PickSpec = {
+  press: alertPresses.retryListAction,
+  placeholder: "setup lists pick-failed",
+  of: (view: ListActionView, { t }) => ({ value: view.id, label: `${view.record} · ${actionText(view, t)}` }),
+};
+
 /** What a server does about listed people, and whom it leaves alone. */
 export const listEntries: readonly Entry[] = [
   {
@@ -148,6 +165,23 @@ export const listEntries: readonly Entry[] = [
     operation: "getHeldActions",
     input: (_given, call) => ({ params: here(call) }),
     show: (view: HeldActionsView, { t }) => heldReply(view, t),
+  },
+  {
+    command,
+    path: "lists failed",
+    operation: "listListActions",
+    input: (_given, call) => ({ params: here(call), query: { state: "failed" } }),
+    line: failedLine,
+    picks: [retries],
+  },
+  {
+    command,
+    path: "lists retry",
+    operation: "retryListAction",
+    options: [{ name: "action", kind: "text", required: true, max: 64 }],
+    press: alertPresses.retryListAction,
+    input: (given, call) => ({ params: { ...here(call), id: textIn(given, "action") ?? "" } }),
+    show: ({ user_id: id }: ListActionView, { t }) => ({ content: t("setup lists retried", { user: `<@${id}>` }) }),
   },
   {
     command,

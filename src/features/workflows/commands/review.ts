@@ -238,6 +238,7 @@ export const reviewEntries: readonly Entry[] = [
     locate: locateRequest,
     input: (given) => ({ params: { ...decisionAddress(given), place: textIn(given, "effect") ?? "" } }),
     show: (answer: DecisionAnswer, wording, verbs) => decidedReply(answer, "retry", wording, verbs),
+    press: alertPresses.retryEffect,
   },
   {
     command,

@@ -7,7 +7,7 @@ import { RESTJSONErrorCodes } from "discord-api-types/v10";
 import { Prisma, type WorkflowEffect } from "../../../generated/sqlite/client.ts";
 import { leaseFrom, maxAttempts } from "../../../kit/task.ts";
 import { eventPermission } from "../requests/workflows.policy.ts";
-import { voidedBy } from "./consequences.ts";
+import { keptOf } from "./consequences.ts";
 import { createDueEffects, placeOf } from "./due.ts";
 import { isBeforeOthers, keyOf } from "./turn.ts";
 import { openEffect, type EffectChanges, type EffectRecords, type Opened, type Place } from "./records.ts";
@@ -43,7 +43,7 @@ export function createApprovedActions({ database, records }: ApprovedActionsDeps
     if (row.attempts >= (isBrief ? 1 : maxAttempts)) return { ...at, action, attempts: row.attempts, mayBeDone: true, isSpent: true };
     if (!(await isBeforeOthers(tx, opened))) return undefined;
     const attempts = row.attempts + 1;
-    const data = { attempts, dueAt: leaseFrom(tx.now), undo: { ...voidedBy(row), ...takenOver(row), mayBeDone: true }, updatedAt: tx.now };
+    const data = { attempts, dueAt: leaseFrom(tx.now), undo: { ...keptOf(row), ...takenOver(row), mayBeDone: true }, updatedAt: tx.now };
     const { count } = await tx.db.workflowEffect.updateMany({ where: { ...at, status: "pending", attempts: row.attempts }, data });
     return count === 0 ? undefined : { ...at, action, attempts, mayBeDone: mayBeDone(row), isBrief };
   }
@@ -111,8 +111,8 @@ function changesAfter(row: WorkflowEffect, { mayBeDone: mayHaveBeen }: Claim, ou
   }
   const lastError = outcome.detail;
   if (outcome.state === "away")
-    return { lastError, dueAt: null, attempts: 0, undo: { ...voidedBy(row), code: RESTJSONErrorCodes.UnknownMember, mayBeDone: false } };
-  const undo = { ...voidedBy(row), code: outcome.code, mayBeDone: outcome.mayBeDone || (outcome.state === "failed" && mayHaveBeen) };
+    return { lastError, dueAt: null, attempts: 0, undo: { ...keptOf(row), code: RESTJSONErrorCodes.UnknownMember, mayBeDone: false } };
+  const undo = { ...keptOf(row), code: outcome.code, mayBeDone: outcome.mayBeDone || (outcome.state === "failed" && mayHaveBeen) };
   if (outcome.state === "failed") return { status: "failed", lastError, dueAt: null, undo };
   return { lastError, dueAt: outcome.dueAt, undo };
 }

@@ -2,7 +2,7 @@ import type { Tx } from "../../../database/database.ts";
 import type { GuildState } from "../../../discord/guild-state.ts";
 import type { Prisma, WorkflowEffect } from "../../../generated/sqlite/client.ts";
 import type { ActionsService } from "../../cases/actions/actions.service.ts";
-import { amendsKeyOf, discordEffect, DiscordEffectInput, isAmends } from "../effects/discord-effect.ts";
+import { amendsKeyOf, discordEffect, DiscordEffectInput, hasFailed, isAmends } from "../effects/discord-effect.ts";
 import type { Effects } from "../effects/effects.ts";
 import type { NoticeTexts } from "../effects/notice-texts.ts";
 import type { Done } from "../effects/types.ts";
@@ -24,10 +24,14 @@ const noticeKey = "notice.subject";
 /** In the `undo` of an act that failed: how its action in the case counts again. */
 const voidedIn = "notCarriedOut";
 
-/** What an attempt keeps of that. */
-export function voidedBy({ undo }: Pick<WorkflowEffect, "undo">): Record<string, Prisma.InputJsonValue> {
-  const kept = (undo as Record<string, Prisma.InputJsonValue> | null)?.[voidedIn];
-  return kept === undefined ? {} : { [voidedIn]: kept };
+/** What an attempt keeps of those before it. */
+export function keptOf(row: Pick<WorkflowEffect, "status" | "undo">): Record<string, Prisma.InputJsonValue> {
+  const kept = voidedBy(row);
+  return { ...(kept !== undefined && { [voidedIn]: kept }), ...(hasFailed(row) && { hasFailed: true }) };
+}
+
+function voidedBy({ undo }: Pick<WorkflowEffect, "undo">): Prisma.InputJsonValue | undefined {
+  return (undo as Record<string, Prisma.InputJsonValue> | null)?.[voidedIn];
 }
 
 /**
@@ -63,10 +67,10 @@ export function createConsequences({ actions, effects, notices, guildState }: Co
 
   async function restoreAct(tx: Tx, request: Request, act: WorkflowEffect): Promise<void> {
     for (const row of actsOf(request, userOf(act.input))) {
-      const kept = voidedBy(row)[voidedIn];
+      const kept = voidedBy(row);
       if (kept === undefined) continue;
       await actions.undoVoidInTx(tx, kept, { reason: "It was carried out in Discord after all.", permission: "system.act" });
-      if (row.place !== act.place) await keepIn(tx, row, { mayBeDone: false });
+      if (row.place !== act.place) await keepIn(tx, row, { mayBeDone: false, ...(hasFailed(row) && { hasFailed: true }) });
     }
   }
 

@@ -1,6 +1,8 @@
 import type { Deps } from "../../deps.ts";
 import type { Logger } from "pino";
 import type { DiscordActions } from "../../../discord-actions/discord-actions.ts";
+import { joinFailures, type Failures } from "../../../discord-actions/failures.ts";
+import { Prisma } from "../../../generated/sqlite/client.ts";
 import { requirePermission, type Call } from "../../../kernel/call.ts";
 import { createTasks, type TaskState } from "../../../kit/task.ts";
 import { createApprovedActions } from "./approved.ts";
@@ -8,6 +10,7 @@ import { createEndedByHand } from "./by-hand.ts";
 import { createDatedEffects } from "./dated.ts";
 import { createEffectRecords, type EffectRecordDeps } from "./records.ts";
 import { createEffectRetry } from "./retry.ts";
+import { DiscordEffectInput } from "../effects/discord-effect.ts";
 import type { Effects } from "../effects/effects.ts";
 
 export type Deliveries = ReturnType<typeof createDeliveries>;
@@ -63,6 +66,16 @@ export function createDeliveries(parts: DeliveryDeps) {
     /** How many have failed and were not tried again since. */
     countFailed: (): Promise<number> => database.read.workflowEffect.count({ where: { status: "failed" } }),
 
+    /** What the bot could not do to people since a moment, and nobody has tried again or taken back. */
+    async failuresSince(since: Date): Promise<Failures> {
+      const rows = await database.read.workflowEffect.findMany({
+        where: { status: "failed", updatedAt: { gte: since }, input: { not: Prisma.DbNull } },
+        select: { input: true, lastError: true, updatedAt: true },
+      });
+      const failed = rows.flatMap(({ input, lastError, updatedAt }) => (isAct(input) ? { at: updatedAt, why: lastError ?? "" } : []));
+      return joinFailures(failed.map((newest) => ({ count: 1, newest })));
+    },
+
     /** From now on what is left is done at once, at its date, and at the latest a minute later when another instance left it. */
     start(): void {
       effects.onLeft(wake);
@@ -74,4 +87,10 @@ export function createDeliveries(parts: DeliveryDeps) {
       await Promise.all(both.map((tasks) => tasks.stop()));
     },
   };
+}
+
+/** Whether something is done to a person in a server; a message is not. */
+function isAct(input: unknown): boolean {
+  const action = DiscordEffectInput.safeParse(input).data?.discord;
+  return action !== undefined && "guildId" in action;
 }

@@ -5,6 +5,7 @@ import type { Prisma, WorkflowEffect } from "../../../generated/sqlite/client.ts
 import { amendsKeyOf } from "../effects/discord-effect.ts";
 import type { Effects } from "../effects/effects.ts";
 import { createConsequences, type ConsequenceDeps } from "./consequences.ts";
+import { tellRecoveredEffect } from "../effects/recovered.ts";
 import { lockKept } from "../requests/attempt.ts";
 import { wholeRequest, type Request } from "../requests/workflows.policy.ts";
 
@@ -42,6 +43,7 @@ export function createEffectRecords(parts: EffectRecordDeps) {
     await tx.db.workflowEffect.updateMany({ where: { requestId, place }, data: { ...changes, updatedAt: tx.now } });
     if (after.status === row.status) return;
     await consequences.follow(tx, request, after);
+    tellRecoveredEffect(events, tx, { request, row, status: after.status });
     const { id, reference, status } = request;
     const about = request.subjects.find(({ kind }) => kind === "user")?.subjectId;
     audit.record(tx, {

@@ -2,6 +2,7 @@ import type { Deps } from "../../deps.ts";
 import { requireWrite, type Call } from "../../../kernel/call.ts";
 import { ProblemError, recordNotFound } from "../../../kernel/errors.ts";
 import { createEffectRecords, type EffectRecordDeps } from "./records.ts";
+import { retriedFrom } from "../effects/discord-effect.ts";
 import { presentEffect, type Effects } from "../effects/effects.ts";
 import { policyOf } from "../policies/policies.ts";
 import { approvalsOf, requiredOf } from "../state/transition.ts";
@@ -41,7 +42,8 @@ export function createEffectRetry(parts: EffectRetryDeps) {
         const row = request.effects.find((effect) => effect.place === place);
         if (row === undefined) throw recordNotFound();
         if (row.status !== "failed") throw notFailed(row.status);
-        await records.write(tx, { request, row }, { status: "pending", attempts: 0, dueAt: tx.now }, permission);
+        const known = row.input === null ? {} : { undo: retriedFrom(row) };
+        await records.write(tx, { request, row }, { status: "pending", attempts: 0, dueAt: tx.now, ...known }, permission);
         tx.afterCommit(effects.wake);
         const after = await getWholeRequest(tx, request.id);
         return answerOf(after, await policyOf(tx.db, kind), tx.now);

@@ -24,11 +24,21 @@ export const Delivered = z.object({
 export type Delivered = z.output<typeof Delivered>;
 
 /** What is known of an action that was begun and has no end yet, or has failed. */
-const Begun = z.object({ mayBeDone: z.boolean(), code: z.number().nullish() });
+const Begun = z.object({ mayBeDone: z.boolean(), code: z.number().nullish(), hasFailed: z.literal(true).optional() });
 
 /** Discord's code of the last refusal of an effect; null where there was none. */
 export function refusalOf({ undo }: Pick<WorkflowEffect, "undo">): number | null {
   return Begun.safeParse(undo).data?.code ?? null;
+}
+
+/** What is known of an effect that failed and is tried again. */
+export function retriedFrom(row: Pick<WorkflowEffect, "undo">): Json {
+  return { ...(row.undo as Json | null), mayBeDone: mayBeDone(row), hasFailed: true };
+}
+
+/** Whether an effect has failed and was not done since. It may be on its way once more. */
+export function hasFailed({ status, undo }: Pick<WorkflowEffect, "status" | "undo">): boolean {
+  return status === "failed" || (status === "pending" && Begun.safeParse(undo).data?.hasFailed === true);
 }
 
 /** What makes up for an effect is named after it. */

@@ -27,7 +27,9 @@ import {
   type Amended,
   type Compensating,
 } from "./discord-effect.ts";
+import type { EventsService } from "../../events/events.service.ts";
 import type { NoticeTexts } from "./notice-texts.ts";
+import { tellRecoveredEffect } from "./recovered.ts";
 import { takenBackOf, type Causes } from "./shared-actions.ts";
 import type { Kind } from "../kinds/kind.ts";
 import { kinds } from "../kinds/kinds.ts";
@@ -66,7 +68,12 @@ const sameEffect: Readonly<Record<string, EffectKey>> = {
 };
 
 /** Carries out what approvals do and takes it back, by the table. */
-export function createEffects(table: EffectTable, notices: Pick<NoticeTexts, "withReason">, causes: Causes) {
+export function createEffects(
+  table: EffectTable,
+  notices: Pick<NoticeTexts, "withReason">,
+  causes: Causes,
+  events: Pick<EventsService, "emit">,
+) {
   const keyOf = (name: string): EffectKey | undefined => {
     const key = sameEffect[name] ?? name;
     return isEffect(table, key) ? key : undefined;
@@ -135,6 +142,7 @@ export function createEffects(table: EffectTable, notices: Pick<NoticeTexts, "wi
         if (change === null) continue;
         amends.push(...(change.amends ?? []).map((done) => ({ key: amendsKeyOf(row.key), ...done })));
         const { status, detail, dueAt = null, undo } = change;
+        tellRecoveredEffect(events, tx, { request, row, status });
         const where = { requestId_place: { requestId: row.requestId, place: row.place } };
         taken.push(await tx.db.workflowEffect.update({ where, data: { status, detail, dueAt, updatedAt: tx.now, ...(undo && { undo }) } }));
         if (dueAt !== null) tx.afterCommit(wake);

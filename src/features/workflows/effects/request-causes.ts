@@ -1,13 +1,15 @@
 import type { CauseInForce, CauseSource, Place } from "../../../discord-actions/in-force.ts";
 import type { Tx } from "../../../database/database.ts";
-import { Prisma, type WorkflowEffect } from "../../../generated/sqlite/client.ts";
+import { Prisma, type WorkflowEffect, type WorkflowRequest, type WorkflowSubject } from "../../../generated/sqlite/client.ts";
 import { calledOff, Delivered, isAmends, mayBeDone } from "./discord-effect.ts";
+import type { EventsService } from "../../events/events.service.ts";
+import { tellRecoveredEffect } from "./recovered.ts";
 import { causeIdOf, causeOf } from "./shared-actions.ts";
 
-type Found = WorkflowEffect & { request: { status: string; reference: string } };
+type Found = WorkflowEffect & { request: Pick<WorkflowRequest, "id" | "status" | "reference"> & { subjects: WorkflowSubject[] } };
 
 /** What approvals in force have the bot do: each effect is a cause until its approval is taken back or its time is over. */
-export function createRequestCauses(wake: () => void): CauseSource {
+export function createRequestCauses(wake: () => void, events: Pick<EventsService, "emit">): CauseSource {
   /** Every effect that acts on the person there, with what it asks for. */
   async function effectsOf({ db }: Tx, { guildId, userId }: Place): Promise<{ row: Found; cause: CauseInForce }[]> {
     const rows = await db.workflowEffect.findMany({
@@ -16,7 +18,7 @@ export function createRequestCauses(wake: () => void): CauseSource {
         input: { not: Prisma.DbNull },
         request: { subjects: { some: { kind: "user", subjectId: userId } } },
       },
-      include: { request: { select: { status: true, reference: true } } },
+      include: { request: { select: { id: true, status: true, reference: true, subjects: true } } },
       orderBy: [{ requestId: "asc" }, { place: "asc" }],
     });
     return rows.flatMap((row) => {
@@ -46,7 +48,10 @@ export function createRequestCauses(wake: () => void): CauseSource {
       const where = placeOf(id);
       const row = await db.workflowEffect.findUnique({ where: { requestId_place: where } });
       if (row === null || (row.status === "pending" && !changed)) return;
-      const undo = row.status === "pending" ? { mayBeDone: true } : { changed, ...(until && { until: until.toISOString() }) };
+      const undo =
+        row.status === "pending"
+          ? { ...(row.undo as Prisma.InputJsonObject | null), mayBeDone: true }
+          : { changed, ...(until && { until: until.toISOString() }) };
       await db.workflowEffect.updateMany({ where: { ...where, status: row.status }, data: { undo } });
     },
 
@@ -58,6 +63,7 @@ export function createRequestCauses(wake: () => void): CauseSource {
           row.status === "pending" ? calledOff(row, tx.now) : { status: "reversed", detail: `${row.detail} It was lifted by ${by}.` };
         const where = { ...placeOf(causeIdOf(row)), status: row.status };
         await tx.db.workflowEffect.updateMany({ where, data: { ...change, dueAt: change.dueAt ?? null, updatedAt: tx.now } });
+        tellRecoveredEffect(events, tx, { request: row.request, row, status: change.status });
         if (row.status === "pending" && mayBeDone(row)) tx.afterCommit(wake);
       }
     },

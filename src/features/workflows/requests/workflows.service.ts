@@ -68,7 +68,7 @@ export function createWorkflowsService(parts: WorkflowsDeps) {
   const { referencePrefix, filing = defaultFilingLimits, served, requests: reading, notices } = parts;
   const overturning = createOverturning({ audit, events, reach, effects: () => effects });
   const lengths = createLengths({ ...parts, effects: () => effects });
-  const effects: Effects = createEffects(createEffectTable({ ...parts, overturning, lengths }), notices, parts.causes);
+  const effects: Effects = createEffects(createEffectTable({ ...parts, overturning, lengths }), notices, parts.causes, events);
   const checks = createChecks(parts);
   const suspensions = createSuspensions(parts);
   const { create, fileInTx } = createFiling({
