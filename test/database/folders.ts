@@ -30,14 +30,32 @@ export async function folderWith(dialect: Dialect, name: string, sql: string): P
  * @returns its address
  */
 export async function databaseBefore(migration: string, onEnd: OnEnd = onTestFinished): Promise<string> {
+  return await databaseOf((names) => names.slice(0, placeOf(migration, names)), onEnd);
+}
+
+/**
+ * A database as the version left it of which a migration was the last, closed.
+ * @param migration how the name of its folder ends
+ * @returns its address
+ */
+export async function databaseAfter(migration: string, onEnd: OnEnd = onTestFinished): Promise<string> {
+  return await databaseOf((names) => names.slice(0, placeOf(migration, names) + 1), onEnd);
+}
+
+function placeOf(migration: string, names: readonly string[]): number {
+  const place = names.findIndex((name) => name.endsWith(migration));
+  if (place === -1) throw new Error(`there is no migration ${migration}`);
+  return place;
+}
+
+async function databaseOf(kept: (names: readonly string[]) => readonly string[], onEnd: OnEnd): Promise<string> {
   const { url, remove } = await createUnmigrated();
   onEnd(remove);
   const folder = await createFolder(onEnd);
   await cp(migrationsFolder(inject("dialect")), folder, { recursive: true });
   const names = (await readdir(folder)).filter((name) => /^\d/.test(name)).toSorted();
-  const first = names.findIndex((name) => name.endsWith(migration));
-  if (first === -1) throw new Error(`there is no migration ${migration}`);
-  for (const name of names.slice(first)) await rm(join(folder, name), { recursive: true });
+  const left = new Set(kept(names));
+  for (const name of names) if (!left.has(name)) await rm(join(folder, name), { recursive: true });
   await migrate(url, folder);
   return url;
 }

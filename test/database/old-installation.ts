@@ -11,21 +11,38 @@ import { sqliteFile } from "../../src/database/dialect.ts";
 import { keepAlive } from "../../src/database/keep-alive.ts";
 import { createSandbox, type Sandbox } from "../../src/sandbox/index.ts";
 import { answerOf, createClient, type Answer } from "../support/client.ts";
-import { createFolder, databaseBefore } from "./folders.ts";
+import { createFolder, databaseAfter, databaseBefore } from "./folders.ts";
 
 type Row = Record<string, unknown>;
 export type Rows = Record<string, Row[]>;
 
-/** What an installation of an earlier version left; `fixtures/a114556f/README.md` says how it was made. */
-export interface OldInstallation {
+/** What an installation of an earlier version left, without what only one of them has. */
+interface Installation {
   made_at: string;
   secrets: Record<"SECRET_KEY" | "ENCRYPTION_KEYS", string>;
-  /** Two API keys: one that may do everything for anybody, and one for the blacklist alone. */
+  /** An API key that may do everything for anybody. */
   key: string;
-  scoped: string;
   /** Ids of people. */
   owner: string;
   admin: string;
+  discord: {
+    guild: { id: string; name: string; owner_id: string };
+    channels: { id: string; name: string }[];
+    roles: { id: string; name: string; position: number; permissions: string }[];
+    members: { id: string; username: string; nick: string | null; roles: string[]; joinedAt?: number }[];
+    /** Until when, in milliseconds since 1970. */
+    timeouts?: { id: string; until: number }[];
+    bans?: { id: string; username: string; reason: string }[];
+  };
+  /** The data folder, in base64 by path. */
+  files: Record<string, string>;
+  rows: Rows;
+}
+
+/** `fixtures/a114556f/README.md` says how it was made. */
+export interface OldInstallation extends Installation {
+  /** An API key for the blacklist alone. */
+  scoped: string;
   senior: string;
   rogue: string;
   accused: string;
@@ -33,17 +50,16 @@ export interface OldInstallation {
   requests: { waiting: string; reversible: string };
   /** The tokens that Discord had given, in the clear. */
   tokens: string[];
-  discord: {
-    guild: { id: string; name: string; owner_id: string };
-    channels: { id: string; name: string }[];
-    roles: { id: string; name: string; position: number; permissions: string }[];
-    members: { id: string; username: string; nick: string | null; roles: string[] }[];
-  };
   /** What it answered to the owner, by path. */
   answers: Record<string, unknown>;
-  /** The data folder, in base64 by path. */
-  files: Record<string, string>;
-  rows: Rows;
+}
+
+/** Left in the middle of what the bot did; `fixtures/78111b26/README.md` says how it was made. */
+export interface BusyInstallation extends Installation {
+  /** Ids by what happened to them. */
+  people: Record<string, string>;
+  /** References of requests, by the person and the action. */
+  requests: Record<string, string>;
 }
 
 interface Place {
@@ -51,17 +67,27 @@ interface Place {
   dataDir: string;
 }
 
-/** The first migration that came after the version of the fixture. */
-const firstLater = "_default_callsign_pool";
+type OnEnd = (end: () => Promise<void>) => void;
 
-export async function readOldInstallation(): Promise<OldInstallation> {
-  const file = fileURLToPath(new URL(`fixtures/a114556f/${inject("dialect")}.json.gz`, import.meta.url));
-  return JSON.parse(gunzipSync(await readFile(file)).toString()) as OldInstallation;
+export const readOldInstallation = (): Promise<OldInstallation> => readFixture("a114556f");
+export const readBusyInstallation = (): Promise<BusyInstallation> => readFixture("78111b26");
+
+async function readFixture<Left extends Installation>(version: string): Promise<Left> {
+  const file = fileURLToPath(new URL(`fixtures/${version}/${inject("dialect")}.json.gz`, import.meta.url));
+  return JSON.parse(gunzipSync(await readFile(file)).toString()) as Left;
 }
 
 /** Its database and its data folder, put back as that version left them. */
-export async function placeOldInstallation({ rows, files }: OldInstallation, onEnd?: (end: () => Promise<void>) => void): Promise<Place> {
-  const url = await databaseBefore(firstLater, onEnd);
+export async function placeOldInstallation(old: OldInstallation, onEnd?: OnEnd): Promise<Place> {
+  return await place(await databaseBefore("_default_callsign_pool", onEnd), old, onEnd);
+}
+
+/** The same of the other one. */
+export async function placeBusyInstallation(old: BusyInstallation, onEnd?: OnEnd): Promise<Place> {
+  return await place(await databaseAfter(inject("dialect") === "sqlite" ? "_evidence_chunks" : "_static_triggers", onEnd), old, onEnd);
+}
+
+async function place(url: string, { rows, files }: Installation, onEnd?: OnEnd): Promise<Place> {
   await (inject("dialect") === "sqlite" ? fillSqlite(url, rows) : fillPostgres(url, rows));
   const dataDir = await createFolder(onEnd);
   for (const [path, bytes] of Object.entries(files)) {
@@ -75,12 +101,15 @@ async function fillSqlite(url: string, rows: Rows): Promise<void> {
   const db = keepAlive(new BetterSqlite3(sqliteFile(url)));
   db.pragma("foreign_keys = OFF");
   db.transaction(() => {
-    for (const [table, list] of Object.entries(rows))
+    for (const [table, list] of Object.entries(rows)) {
+      // What the migrations themselves add is among the rows.
+      db.prepare(`DELETE FROM "${table}"`).run();
       for (const row of list) {
         const columns = Object.keys(row);
         const names = columns.map((name) => `"${name}"`).join(", ");
         db.prepare(`INSERT INTO "${table}" (${names}) VALUES (${columns.map(() => "?").join(", ")})`).run(...Object.values(row));
       }
+    }
   })();
   db.close();
 }
@@ -89,8 +118,10 @@ async function fillPostgres(url: string, rows: Rows): Promise<void> {
   await asAdministrator(url, async (client) => {
     // The order of tables does not matter then.
     await client.query("SET session_replication_role = replica");
-    for (const [table, list] of Object.entries(rows))
+    for (const [table, list] of Object.entries(rows)) {
+      await client.query(`DELETE FROM "${table}"`);
       await client.query(`INSERT INTO "${table}" SELECT * FROM jsonb_populate_recordset(NULL::"${table}", $1)`, [JSON.stringify(list)]);
+    }
   });
 }
 
@@ -118,8 +149,11 @@ async function asAdministrator<T>(url: string, work: (client: pg.Client) => Prom
   return await work(client).finally(() => client.end());
 }
 
-/** The current service on it, in the time in which it was left: nothing has run out. */
-export async function startOn(old: OldInstallation, { url, dataDir }: Place, sandbox: Sandbox): Promise<Upgraded> {
+/**
+ * The current service on it, in the time in which it was left: nothing has run out.
+ * @param now the time of the service; a few minutes after it was left unless told, when what waited for Discord is due
+ */
+export async function startOn(old: Installation, { url, dataDir }: Place, sandbox: Sandbox, now?: () => number): Promise<Upgraded> {
   const reading = readConfig({
     ...sandbox.env(),
     ...old.secrets,
@@ -134,9 +168,8 @@ export async function startOn(old: OldInstallation, { url, dataDir }: Place, san
     SECOND_PERSON_FOR_DANGER: "true",
   });
   if (!reading.ok) throw new Error(reading.lines.join("\n"));
-  // A few minutes later, when what waited for Discord is due.
   const passed = Date.now() - Date.parse(old.made_at) - 300_000;
-  const clock = { now: () => new Date(Date.now() - passed) };
+  const clock = { now: () => new Date(now?.() ?? Date.now() - passed) };
   const app = await createApp({ ...reading, clock, validateAnswers: true, isScheduled: false, logTo: { write: () => undefined } });
   await app.start();
   await sandbox.waitFor(() => !app.guildState.freshness().stale);
@@ -177,9 +210,12 @@ export interface Upgraded {
   stop(): Promise<void>;
 }
 
-/** The Discord that its rows speak of: the same ids, names, roles and members. */
-export async function createOldDiscord({ discord }: OldInstallation): Promise<Sandbox> {
-  const sandbox = await createSandbox({ ackDeadlineMs: 30_000 });
+/**
+ * The Discord that its rows speak of: the same ids, names, roles and members, timed out and banned as they were.
+ * @param now the time of Discord; the machine's own unless told
+ */
+export async function createOldDiscord({ discord }: Installation, now?: () => number): Promise<Sandbox> {
+  const sandbox = await createSandbox({ ackDeadlineMs: 30_000, ...(now !== undefined && { now }) });
   const { world } = sandbox.inside;
   const { nextId } = world;
   const ids: string[] = [];
@@ -200,12 +236,16 @@ export async function createOldDiscord({ discord }: OldInstallation): Promise<Sa
     const role = withId(id, () => guild.createRole(name, { position }));
     Object.assign(made?.roles.get(role.id) ?? {}, { permissions: BigInt(permissions) });
   }
-  for (const { id, roles, nick } of discord.members) {
+  for (const { id, roles, nick, joinedAt } of discord.members) {
     const user = users.get(id);
     if (user === undefined) throw new Error(`nobody has the id ${id}`);
     const held = roles.flatMap((role) => made?.roles.get(role) ?? []);
     if (id === discord.guild.owner_id) guild.setRoles(user, held);
     else guild.addMember(user, { roles: held, ...(nick !== null && { nick }) });
+    Object.assign(made?.members.get(id) ?? {}, joinedAt !== undefined && { joinedAt });
   }
+  for (const { id, until } of discord.timeouts ?? []) Object.assign(made?.members.get(id) ?? {}, { timeoutUntil: until });
+  for (const { id, username, reason } of discord.bans ?? [])
+    made?.bans.set(id, { user: withId(id, () => sandbox.createUser(username)), reason });
   return sandbox;
 }
