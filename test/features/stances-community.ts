@@ -71,7 +71,7 @@ export async function failAction({ app, guild }: Pick<World, "app" | "guild">, .
     await tx.db.listAction.deleteMany({ where: { id: failedId } });
     const record = { listId: "own", recordId: uuid7(), recordReference: "BL-000999" };
     const times = { joinedAt: tx.now, createdAt: tx.now, updatedAt: tx.now };
-    const failed = { stance: "apply", action: "kick", state: "failed", changed: true, lastError: "The person is not in the server." };
+    const failed = { stance: "apply", action: "kick", state: "failed", changed: true, lastError: "They are not in the server." };
     for (const [index, userId] of userIds.entries())
       await tx.db.listAction.create({
         data: { ...(index === 0 && { id: failedId }), guildId: guild.id, userId, ...record, ...times, ...failed },
