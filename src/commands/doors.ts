@@ -102,6 +102,7 @@ export const notInDiscord: Readonly<Record<string, string>> = {
 
 /** Operations that only buttons and menus of answers lead to. */
 export const onlyButtons: Readonly<Record<string, string>> = {
+  retryListAction: "button Try again",
   getNativeAction: "menus of /intel by-hand and /case timeline",
   listWorkflowEvidence: "card of a request: evidence",
 };

@@ -42,7 +42,7 @@ const everyOutcome: readonly Outcome["state"][] = ["done", "failed", "later", "a
 /** How many people the bot acts on at the same time. Discord's own limits are waited for by the calls. */
 const places = 6;
 const spent: Outcome = { state: "failed", detail: "Nobody knows how the last attempt ended.", code: null, mayBeDone: true };
-const isAway: Performed = { outcome: "away", detail: "The person is not in the server." };
+const isAway: Performed = { outcome: "away", detail: "They are not in the server." };
 /** How long a message may keep the action behind it waiting, in milliseconds. */
 const briefMs = 3000;
 

@@ -48,6 +48,8 @@ function tell(
       ...(cause.list !== undefined && { list: cause.list }),
       ...more,
     },
+    // What a list asks for tells that somebody is listed.
+    ...(cause.feature === "list" && { permission: "blacklist.read" as const }),
     ...(permission !== undefined && { permission: permission as PermissionKey }),
   });
 }

@@ -42,6 +42,7 @@ export const mcpSentences: Sentences = {
   "Choose what a server does about listed people": "Festlegen, was ein Server mit gelisteten Personen macht",
   "Leave a person alone in a server": "Eine Person auf einem Server ausnehmen",
   "End an exemption": "Eine Ausnahme beenden",
+  "Try a failed action about a listed person again": "Eine gescheiterte Maßnahme gegen eine gelistete Person erneut versuchen",
   "Have everything done that waits": "Alles ausführen lassen, was wartet",
   "Take everything back that belongs together": "Alles zurücknehmen, was zusammengehört",
   "Create or replace a template": "Eine Vorlage anlegen oder ersetzen",

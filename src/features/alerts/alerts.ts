@@ -21,6 +21,7 @@ import {
   type AlertChange,
   type AlertData,
   type Lane,
+  alsoForOf,
 } from "./kinds.ts";
 import { createSummaries, knownMs, type Summaries, type Summary } from "./summaries.ts";
 
@@ -160,7 +161,8 @@ export function createAlerts({ database, clock, events, channels, guildState, ke
   /** Whether a guild is told of an event. Of what few may know of, a channel is not told. */
   function isFor(guildId: string, event: OutboxEvent): boolean {
     const { guild_id: about } = event.data as AlertData;
-    return (typeof about !== "string" || about === guildId) && !events.isForFew(event);
+    const isUsual = !events.isForFew(event) || alsoForOf(event.type).some((permission) => permission === event.permission);
+    return (typeof about !== "string" || about === guildId) && isUsual;
   }
 
   async function show(guildId: string, alert: ShownAlert, kept: { key: string; occasion: string }): Promise<Told> {

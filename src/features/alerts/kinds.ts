@@ -1,4 +1,5 @@
 import { ownList, type AlertKind } from "../../kernel/vocabulary.ts";
+import type { PermissionKey } from "../../kernel/permissions.ts";
 import type { EventType } from "../events/types.ts";
 
 /** What an event says: ids, references and statuses. */
@@ -12,6 +13,8 @@ interface AlertSpec {
   about: readonly string[];
   /** Whether an event is about something that is told at all; always unless given. */
   isFor?: (data: AlertData) => boolean;
+  /** Permissions of its events, besides the usual one of their type, whose holders read alerts as well. */
+  alsoFor?: readonly PermissionKey[];
   /** Whether it goes ahead of alerts that wait; never unless given. */
   isUrgent?: (data: AlertData) => boolean;
   /** Has more than a few an hour with the same value of a field told in one summary. */
@@ -30,6 +33,8 @@ export const alertSpecs: Readonly<Record<AlertKind, AlertSpec>> = {
     raisedBy: "discord_action.failed",
     endedBy: ["discord_action.recovered"],
     about: ["cause", "id", "place"],
+    // What a list asked for is told of as listed people are.
+    alsoFor: ["blacklist.read"],
     // Whether a message arrived is told in the reply and on the card of its request.
     isFor: ({ guild_id: guildId }) => typeof guildId === "string",
     isUrgent: () => true,
@@ -69,6 +74,11 @@ for (const [kind, { raisedBy, endedBy = [] }] of Object.entries(alertSpecs) as [
 /** Which alerts an event of this type begins and ends. */
 export function alertChangesOf(type: string): readonly AlertChange[] {
   return changes.get(type) ?? [];
+}
+
+/** Permissions of events of a type, besides its usual one, whose holders read its alerts as well. */
+export function alsoForOf(type: string): readonly PermissionKey[] {
+  return alertChangesOf(type).flatMap(({ kind }) => alertSpecs[kind].alsoFor ?? []);
 }
 
 /** Alerts wait in two lanes for each guild, each in the order of the journal; what is urgent goes first. */

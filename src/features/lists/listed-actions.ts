@@ -11,7 +11,6 @@ import { leaseFrom, maxAttempts, type DueTask } from "../../kit/task.ts";
 import { afterWithdrawing, markOf } from "./causes.ts";
 import { causeNameOf, endingOf, isUndoable, lockPerson, type ActionChanges, type Ledger } from "./ledger.ts";
 import type { ListActionName } from "./lists.schema.ts";
-import { listsPolicy } from "./lists.policy.ts";
 import { barOf, isBarred } from "./stance-roles.ts";
 
 export interface ListedActionsDeps extends Deps<"database" | "access" | "guildState"> {
@@ -147,7 +146,7 @@ export function createListedActions({ database, access, guildState, ledger, caus
       }
       const { changes, why } = changesAfter(row, outcome);
       await ledger.change(tx, row, changes, why === undefined ? {} : { why });
-      return { cause, isWritten: changes.state === "failed", permission: listsPolicy.read };
+      return { cause, isWritten: changes.state === "failed" };
     },
   };
 }

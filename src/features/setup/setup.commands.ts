@@ -12,7 +12,7 @@ import { channelsHere, channelsInput, channelsText, postable, purposes } from ".
 import { appealEntry } from "./commands/appeal.ts";
 import { clientEntries } from "./commands/clients.ts";
 import { directSetupEntries, reasonNames } from "./commands/direct.ts";
-import { listEntries } from "./commands/lists.ts";
+import { listEntries, retryListActionEntry } from "./commands/lists.ts";
 import { webhookEntries, webhookSources } from "./commands/webhooks.ts";
 import { wizardReply } from "./commands/wizard.ts";
 import type { Translate } from "../../commands/texts.ts";
@@ -155,6 +155,7 @@ function policyText(view: PolicyView, t: Translate): string {
 
 /** What Discord offers for setting a server up. */
 export const setupCommands: CommandSet = {
+  menuEntries: [retryListActionEntry],
   entries: setupEntries,
   sources: {
     "reason-name": reasonNames,

@@ -1,4 +1,4 @@
-import { failAction, failedId, holdAction } from "../../features/stances-community.ts";
+import { failAction, holdAction } from "../../features/stances-community.ts";
 import type { GuildHandle } from "../../../src/sandbox/index.ts";
 import type { World } from "../../support/world.ts";
 import { nowhere, type Case, type Scene } from "./scene.ts";
@@ -81,13 +81,7 @@ const lists: readonly Case[] = [
     http: (scene) => ["DELETE", at(scene, `exemptions/${scene.bob.id}`)],
   },
   { entry: "setup lists held", http: (scene) => ["GET", at(scene, "held-actions")] },
-  { entry: "setup lists failed", before: fail, http: (scene) => ["GET", at(scene, "list-actions?state=failed&limit=10")] },
-  {
-    entry: "setup lists retry",
-    before: fail,
-    given: () => ({ action: failedId }),
-    http: (scene) => ["POST", at(scene, `list-actions/${failedId}/retry`)],
-  },
+  { entry: "review failed", before: fail, http: (scene) => ["GET", at(scene, "list-actions?state=failed&limit=10")] },
   { entry: "setup lists confirm", before: hold, http: (scene) => ["POST", at(scene, "held-actions/confirm")] },
   { entry: "setup lists undo", before: hold, http: (scene) => ["POST", at(scene, "held-actions/undo")] },
 ];

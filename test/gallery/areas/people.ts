@@ -1,5 +1,5 @@
 import type { Stage } from "../stage.ts";
-import { failAction, failedId } from "../../features/stances-community.ts";
+import { failAction } from "../../features/stances-community.ts";
 
 /** Staff, permissions, confirmations and the settings of a community. */
 export async function staff(stage: Stage): Promise<void> {
@@ -93,8 +93,7 @@ export async function staff(stage: Stage): Promise<void> {
   await say(olivia, "setup lists confirm");
   await say(olivia, "setup lists undo");
   await failAction(world, resident.id);
-  await say(olivia, "setup lists failed");
-  await say(olivia, "setup lists retry", { action: failedId });
+  await say(olivia, "review failed");
   await say(olivia, "setup policies");
   await say(olivia, "setup policy", { kind: "punishment", approvals: 2, decision: "3 days" });
   await say(olivia, "setup policy", { kind: "punishment", decision: "soon" });

@@ -167,21 +167,12 @@ export const listEntries: readonly Entry[] = [
     show: (view: HeldActionsView, { t }) => heldReply(view, t),
   },
   {
-    command,
-    path: "lists failed",
+    command: "review",
+    path: "failed",
     operation: "listListActions",
     input: (_given, call) => ({ params: here(call), query: { state: "failed" } }),
     line: failedLine,
     picks: [retries],
-  },
-  {
-    command,
-    path: "lists retry",
-    operation: "retryListAction",
-    options: [{ name: "action", kind: "text", required: true, max: 64 }],
-    press: alertPresses.retryListAction,
-    input: (given, call) => ({ params: { ...here(call), id: textIn(given, "action") ?? "" } }),
-    show: ({ user_id: id }: ListActionView, { t }) => ({ content: t("setup lists retried", { user: `<@${id}>` }) }),
   },
   {
     command,
@@ -208,3 +199,14 @@ export const listEntries: readonly Entry[] = [
     show: (_view: HeldActionsView, { t }) => ({ content: t("setup lists undone") }),
   },
 ];
+
+/** Where the menu under what has failed, and the button of its alert, lead. */
+export const retryListActionEntry: Entry = {
+  command: "menu",
+  path: "retry-list-action",
+  operation: "retryListAction",
+  options: [{ name: "action", kind: "text", required: true, max: 64 }],
+  press: alertPresses.retryListAction,
+  input: (given, call) => ({ params: { ...here(call), id: textIn(given, "action") ?? "" } }),
+  show: ({ user_id: id }: ListActionView, { t }) => ({ content: t("setup lists retried", { user: `<@${id}>` }) }),
+};
