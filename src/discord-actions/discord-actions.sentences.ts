@@ -57,8 +57,8 @@ export const discordActionSentences: Sentences = {
     "Eine Maßnahme in Discord hat {at} nicht geklappt und wurde nicht erneut versucht.",
   "{count} actions in Discord failed in the last 7 days and were not tried again, the newest at {at}.":
     "{count} Maßnahmen in Discord haben in den letzten 7 Tagen nicht geklappt und wurden nicht erneut versucht, die neueste {at}.",
-  "Try again from the alerts channel, the request, or `/review failed`.":
-    "Versuch es erneut: im Alarmkanal, beim Antrag oder mit `/review failed`.",
+  "Try again from the alerts channel, the request, or `/blacklist failed`.":
+    "Versuch es erneut: im Alarmkanal, beim Antrag oder mit `/blacklist failed`.",
 
   // Nothing to do, or not yet
   "They are already banned in {name}.": "Die Person ist auf {name} schon gebannt.",

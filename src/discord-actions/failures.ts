@@ -21,5 +21,5 @@ export function failuresText({ count, newest }: Failures): string | undefined {
     count === 1
       ? `An action in Discord failed at ${at} and was not tried again.`
       : `${count.toString()} actions in Discord failed in the last 7 days and were not tried again, the newest at ${at}.`;
-  return [what, newest.why, "Try again from the alerts channel, the request, or `/review failed`."].join(" ");
+  return [what, newest.why, "Try again from the alerts channel, the request, or `/blacklist failed`."].join(" ");
 }

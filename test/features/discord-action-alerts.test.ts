@@ -149,7 +149,7 @@ describe("a failure of an action in Discord reaches somebody who can do somethin
     expect(isBanned(harbour, wanted)).toBe(false);
   });
 
-  test("what could not be taken back is tried again as that, by the menu of /review failed", async () => {
+  test("what could not be taken back is tried again as that, by the menu of /blacklist failed", async () => {
     const { world, harbour, stance, list, revoke, admin, alertsIn, textsIn, refuse, listActions } = await ground();
     await stance(harbour, { category: "raid", stance: "apply", action: "ban" });
     const wanted = world.sandbox.createUser("wanted");
@@ -162,7 +162,7 @@ describe("a failure of an action in Discord reaches somebody who can do somethin
     await within(() => alertsIn(harbour).length > 0);
     expect(textsIn(harbour)[0]).toContain("The unban of");
     expect(await listActions()).toMatchObject([{ user_id: wanted.id, is_undo: true }]);
-    const run = await world.sandbox.as(admin).in(harbour).runSlashCommand("review failed", {});
+    const run = await world.sandbox.as(admin).in(harbour).runSlashCommand("blacklist failed", {});
     const shown = await run.reply();
     expect(JSON.stringify(shown.embeds)).toContain(`<@${wanted.id}>`);
     const [action] = await listActions();

@@ -4,7 +4,7 @@ import { texts } from "../../kernel/texts.ts";
 export const setupTexts = texts({
   en: {
     setup: "Set the service up, and change its settings",
-    "setup wizard": "Be guided through the first steps; you can stop and go on later",
+    "setup wizard": "Set the service up, step by step",
     "setup backup": "See what to back up, and how",
     "setup channels": "Choose where the service posts in this server",
     "setup channels review": "The channel for the card of every request",
@@ -65,7 +65,7 @@ export const setupTexts = texts({
     "setup clients revoke": "End an API key at once",
     "setup * client": "The API key",
     "setup * name": "What the key is for",
-    "setup * scopes": "What it may do: permissions separated by commas, such as staff.*, blacklist.check",
+    "setup * scopes": "Permissions separated by commas, such as staff.*, blacklist.check",
     "setup * delegation": "Whether it may name people for whom it acts",
     "setup * days": "How many days it is valid",
     "setup * grace": "How long the old secret still works, such as 1 day; with 0 it ends at once",
@@ -141,7 +141,7 @@ export const setupTexts = texts({
   },
   de: {
     setup: "Den Dienst einrichten und seine Einstellungen ändern",
-    "setup wizard": "Dich durch die ersten Schritte führen lassen; du kannst aufhören und später weitermachen",
+    "setup wizard": "Den Dienst Schritt für Schritt einrichten",
     "setup backup": "Ansehen, was zu sichern ist und wie",
     "setup channels": "Wählen, wo der Dienst auf diesem Server schreibt",
     "setup channels review": "Der Kanal, in dem zu jedem Antrag eine Karte erscheint",
@@ -202,7 +202,7 @@ export const setupTexts = texts({
     "setup clients revoke": "Einen API-Schlüssel sofort beenden",
     "setup * client": "Der API-Schlüssel",
     "setup * name": "Wofür der Schlüssel ist",
-    "setup * scopes": "Was er darf: Rechte, durch Kommas getrennt, etwa staff.*, blacklist.check",
+    "setup * scopes": "Rechte, durch Kommas getrennt, etwa staff.*, blacklist.check",
     "setup * delegation": "Ob er Personen nennen darf, für die er handelt",
     "setup * days": "Wie viele Tage er gilt",
     "setup * grace": "Wie lange das alte Geheimnis noch gilt, etwa 1 Tag; mit 0 endet es sofort",

@@ -81,7 +81,7 @@ const lists: readonly Case[] = [
     http: (scene) => ["DELETE", at(scene, `exemptions/${scene.bob.id}`)],
   },
   { entry: "setup lists held", http: (scene) => ["GET", at(scene, "held-actions")] },
-  { entry: "review failed", before: fail, http: (scene) => ["GET", at(scene, "list-actions?state=failed&limit=10")] },
+  { entry: "blacklist failed", before: fail, http: (scene) => ["GET", at(scene, "list-actions?state=failed&limit=10")] },
   { entry: "setup lists confirm", before: hold, http: (scene) => ["POST", at(scene, "held-actions/confirm")] },
   { entry: "setup lists undo", before: hold, http: (scene) => ["POST", at(scene, "held-actions/undo")] },
 ];

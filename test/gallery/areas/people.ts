@@ -93,7 +93,7 @@ export async function staff(stage: Stage): Promise<void> {
   await say(olivia, "setup lists confirm");
   await say(olivia, "setup lists undo");
   await failAction(world, resident.id);
-  await say(olivia, "review failed");
+  await say(olivia, "blacklist failed");
   await say(olivia, "setup policies");
   await say(olivia, "setup policy", { kind: "punishment", approvals: 2, decision: "3 days" });
   await say(olivia, "setup policy", { kind: "punishment", decision: "soon" });

@@ -167,7 +167,7 @@ export const listEntries: readonly Entry[] = [
     show: (view: HeldActionsView, { t }) => heldReply(view, t),
   },
   {
-    command: "review",
+    command: "blacklist",
     path: "failed",
     operation: "listListActions",
     input: (_given, call) => ({ params: here(call), query: { state: "failed" } }),
