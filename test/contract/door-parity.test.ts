@@ -1,3 +1,4 @@
+import type { Call } from "../../src/kernel/call.ts";
 import type { VerbInput, Verbs } from "../../src/commands/verbs.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { commandTable, routeTable } from "../../src/features.ts";
@@ -17,30 +18,45 @@ const { entries, entryOf } = commandTable();
 
 /** What the verbs behind slash commands answered or refused, in order. */
 const ran: Ran[] = [];
+/** The commands that ran something, since and before it was forgotten. */
+const [during, before] = [new Set<string>(), new Set<string>()];
 
 /** The verbs as they are, with a note of each answer: the reply itself is worded, so views cannot be compared by it. */
 function noting(verbs: Verbs): Verbs {
+  const note = ({ requestId }: Call, one: Ran): void => {
+    // A reply that is brought up to date reads for a command of before.
+    if (before.has(requestId)) return;
+    during.add(requestId);
+    ran.push(one);
+  };
   return {
     ...verbs,
     check(operation, call, input) {
       try {
         verbs.check(operation, call, input);
       } catch (error) {
-        ran.push({ operation, input, error });
+        note(call, { operation, input, error });
         throw error;
       }
     },
     async run(operation, call, input) {
       try {
         const answer = await verbs.run(operation, call, input);
-        ran.push({ operation, input, answer });
+        note(call, { operation, input, answer });
         return answer;
       } catch (error) {
-        ran.push({ operation, input, error });
+        note(call, { operation, input, error });
         throw error;
       }
     },
   };
+}
+
+/** Forget what ran, and what the commands that ran it still run. */
+function forgetRun(): void {
+  for (const requestId of during) before.add(requestId);
+  during.clear();
+  ran.length = 0;
 }
 
 interface Ran {
@@ -148,7 +164,7 @@ const withoutOrigin = (answer: unknown): unknown => (typeof answer === "string" 
 /** Gives a command, fills its form in and says yes where it asks. @returns what the answer shows */
 async function give(scene: Scene, entry: string, way: Pick<Way, "given" | "form">, actor: User) {
   const { world } = scene;
-  ran.length = 0;
+  forgetRun();
   let run = await world.sandbox
     .as(actor)
     .in(world.guild)

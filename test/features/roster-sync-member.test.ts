@@ -224,7 +224,7 @@ describe("to Discord", () => {
     world.sandbox.faults.rest({ route: "GET /guilds/:g/members/:u", status: 404, body, times: 50 });
     const answer = await sync(ann, { direction: "to_discord" });
     const added = answer.body.data.changes.find(({ action }: any) => action === "add_role");
-    expect(added).toMatchObject({ applied: false, reason: "The person is not in the server." });
+    expect(added).toMatchObject({ applied: false, reason: "They are not in the server." });
     expect(held(ann)).toEqual([world.roles.senior.id]);
     world.sandbox.faults.clear();
   });
