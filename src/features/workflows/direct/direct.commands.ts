@@ -14,7 +14,7 @@ import { durationIn, picked, textIn } from "../../../commands/input.ts";
 import { lengthText } from "../../../commands/length-text.ts";
 import { alertPresses, pressButton, rowOf } from "../../../commands/press.ts";
 import { readView } from "../../../commands/records.ts";
-import { cut, enumLabel } from "../../../commands/show.ts";
+import { cut, enumLabel, mentionOf } from "../../../commands/show.ts";
 import { choiceLimit, holds } from "../../../commands/sources.ts";
 import type { Translate } from "../../../commands/texts.ts";
 import type { Verbs } from "../../../commands/verbs.ts";
@@ -141,7 +141,7 @@ function filledFrom({ reference }: ModerationAnswer, { t, given, call }: Wording
   const { duration } = durationIn(given);
   const length = typeof duration === "string" ? lengthText(parseDuration(duration) ?? 0, t) : undefined;
   return {
-    user: `<@${textIn(given, "user") ?? ""}>`,
+    user: mentionOf(textIn(given, "user") ?? ""),
     server: serverText(call, verbs),
     reference: escapeText(reference),
     lasts: length === undefined ? "" : t("direct lasts", { length }),
