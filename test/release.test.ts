@@ -101,7 +101,7 @@ interface Step {
 }
 
 const allIsWell =
-  /^CHECK +RESULT +DETAIL\nversion +ok .+\ndatabase +ok\ndiscord +ok\nguilds +ok\naudit +ok\ncards +ok\njobs +ok\nqueue +ok\nevidence +ok.*\ndisk +ok .+\nbackup +ok .+\n$/;
+  /^CHECK +RESULT +DETAIL\nversion +ok .+\ndatabase +ok\ndiscord +ok\nguilds +ok\npermissions +ok\naudit +ok\ncards +ok\njobs +ok\nqueue +ok\nactions +ok\nevidence +ok.*\ndisk +ok .+\nbackup +ok .+\n$/;
 const placeholders = [
   "DISCORD_TOKEN: still holds a placeholder; copy it from the Bot page of the Discord developer portal",
   "DISCORD_CLIENT_ID: still holds a placeholder; copy the application id from the General Information page of the Discord developer portal",

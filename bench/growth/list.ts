@@ -74,7 +74,7 @@ function parametersOf(document: object, path: string): Parameter[] | undefined {
 
 /**
  * Lists that are not measured: what belongs to `one` record or person; the `few` things that are set up by hand or exist once for each
- * member of the staff; `ended` slots of callsigns, which the list reads past.
+ * member of the staff or waits to be done; `ended` slots of callsigns, which the list reads past.
  */
 const withoutCases: Readonly<Record<string, "one" | "few" | "ended">> = {
   "/users/{discord_user_id}/servers": "one",
@@ -104,6 +104,7 @@ const withoutCases: Readonly<Record<string, "one" | "few" | "ended">> = {
   "/keys": "few",
   "/channels": "few",
   "/guilds/{guild_id}/exemptions": "few",
+  "/guilds/{guild_id}/list-actions": "few",
   "/lists": "few",
   "/lists/{id}/entries": "one",
   "/webhooks": "few",

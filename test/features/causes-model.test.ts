@@ -205,7 +205,7 @@ async function act(ground: CausesGround, user: User, model: Model, one: Step): P
       if (cause === undefined || cause.appeal !== undefined) return;
       const more = { target: cause.reference, grounds: "The account was stolen that day.", user_id: user.id, desired_outcome: "reduce" };
       const appeal = await ground.file("appeal", more);
-      await ground.decide("appeal", appeal, { decision: "reduce", new_duration: lasting(one.units) }, ground.third);
+      await ground.decide("appeal", appeal, { decision: "reduce", new_duration: lasting(one.units) }, ground.fifth);
       cause.appeal = { reference: appeal, was: cause.end, hasEnded: false };
       if (!cause.isAsking) return;
       cause.end = endIn(one.units);

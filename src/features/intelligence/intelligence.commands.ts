@@ -20,7 +20,7 @@ import {
   serverLine,
   sessionReply,
 } from "./commands/replies.ts";
-import { momentOf } from "../../commands/show.ts";
+import { mentionOf, momentOf } from "../../commands/show.ts";
 
 const command = "intel";
 const reason: OptionSpec = { name: "reason", kind: "text" };
@@ -81,7 +81,7 @@ const grantEntries: readonly Entry[] = [
     options: [user, { ...reason, min: 1 }],
     form: [{ name: "reason", kind: "paragraph", required: true }],
     input: (given) => ({ params: at(given), body: picked(given, "reason") }),
-    asks: ({ t, given }) => t("intel revoke ask", { user: textIn(given, "user") ?? "" }),
+    asks: ({ t, given }) => t("intel revoke ask", { user: mentionOf(textIn(given, "user") ?? "") }),
     show: authorizationReply,
   },
 ];

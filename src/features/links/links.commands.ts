@@ -160,7 +160,8 @@ const altsEntries: readonly Entry[] = [
     form: reasonForm,
     locate: linkOf,
     input: (given) => ({ params: linkAt(given), body: picked(given, "reason") }),
-    asks: ({ t, given }) => t("alts unlink ask", { user: textIn(given, "user") ?? "", other: textIn(given, "other") ?? "" }),
+    asks: ({ t, given }) =>
+      t("alts unlink ask", { user: mentionOf(textIn(given, "user") ?? ""), other: mentionOf(textIn(given, "other") ?? "") }),
     show: linkReply,
   },
 ];

@@ -28,7 +28,7 @@ export const linksTexts = texts({
     "alts group": "Linked accounts",
     "alts main": "main account",
     "alts matches": "{added} added, {changed} changed, {removed} removed",
-    "alts unlink ask": "End the link between <@{user}> and <@{other}>? Records about one do not concern the other any more.",
+    "alts unlink ask": "End the link between {user} and {other}? Records about one do not concern the other any more.",
   },
   de: {
     "alts add ask": "Festhalten, dass diese Konten zusammengehören: {subjects}?",
@@ -56,7 +56,6 @@ export const linksTexts = texts({
     "alts group": "Verknüpfte Konten",
     "alts main": "Hauptkonto",
     "alts matches": "{added} neu, {changed} geändert, {removed} entfallen",
-    "alts unlink ask":
-      "Die Verknüpfung zwischen <@{user}> und <@{other}> beenden? Einträge zum einen betreffen das andere dann nicht mehr.",
+    "alts unlink ask": "Die Verknüpfung zwischen {user} und {other} beenden? Einträge zum einen betreffen das andere dann nicht mehr.",
   },
 });

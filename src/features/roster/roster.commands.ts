@@ -115,7 +115,7 @@ function historyLine(view: LineView, { t }: Wording): string {
 function standingNote({ standing }: { standing?: RosterStatusView | null }, { t, given }: Wording): string {
   const on = textIn(given, "on");
   if (standing === undefined || on === undefined) return "";
-  const user = `<@${textIn(given, "user") ?? ""}>`;
+  const user = mentionOf(textIn(given, "user") ?? "");
   if (standing === null) return t("roster history nobody", { user, on: momentOf(on) });
   const { status: stood, staff_role: role, department: of, callsigns } = standing;
   const told = [stood === undefined ? undefined : t(`= ${stood}`), role, of, ...callsigns.map(({ callsign }) => callsign)];

@@ -4,6 +4,7 @@ import { permissionName } from "../../discord/sentence.ts";
 import { keyed } from "../../commands/sources.ts";
 import type { VerbInput } from "../../commands/verbs.ts";
 import type { AccessView, StaffEntryView } from "./staff.schema.ts";
+import { mentionOf } from "../../commands/show.ts";
 import { picked, textIn, endOf } from "../../commands/input.ts";
 import { readVisible } from "../../commands/records.ts";
 import { accessText, entryLine, leaveStateText, profileText, quietHoursText, suspensionText } from "./commands/replies.ts";
@@ -76,7 +77,7 @@ const suspensions: readonly Entry[] = [
     form: whyForm,
     input: suspension,
     async asks({ t, call, given }, verbs) {
-      const question = t("staff suspend ask", { user: `<@${textIn(given, "user") ?? ""}>` });
+      const question = t("staff suspend ask", { user: mentionOf(textIn(given, "user") ?? "") });
       const access = await readVisible<AccessView>(verbs, "getStaffAccess", call, { params: about(given, call) });
       if (access === undefined) return question;
       const { permissions } = access;

@@ -9,7 +9,7 @@ import type { Page } from "../../../kernel/page.ts";
 import type { Reply, Wording, OptionSpec, PressSpec } from "../../../commands/entry.ts";
 import { alertPresses, personPresses, pressButton } from "../../../commands/press.ts";
 import { card, colours, idText, personOf, readOptional } from "../../../commands/records.ts";
-import { enumLabel, momentOf } from "../../../commands/show.ts";
+import { enumLabel, mentionOf, momentOf } from "../../../commands/show.ts";
 import type { Verbs } from "../../../commands/verbs.ts";
 
 const when = (at: string | null) => (at === null ? undefined : momentOf(at));
@@ -56,7 +56,7 @@ export function authorizationReply(view: AuthorizationView, { t }: Wording): Rep
 
 /** The address is for one person and works once, so nobody but the asker sees it. */
 export function sessionReply({ url, expires_at: until }: SessionCreatedView, { t, given }: Wording): Reply {
-  const content = t("intel session", { user: String(given.values["user"]), url, until: momentOf(until, "R") });
+  const content = t("intel session", { user: mentionOf(String(given.values["user"])), url, until: momentOf(until, "R") });
   return { content, components: [{ type: 1, components: [{ type: 2, style: 5, label: t("intel session open"), url }] }] };
 }
 
@@ -91,7 +91,7 @@ export function matchLine(view: MatchView, { t }: Wording): string {
     enumLabel(view.severity, t),
     enumLabel(view.status, t),
     `${view.confidence.toString()} %`,
-    view.via_user_id === undefined ? undefined : t("intel via", { user: view.via_user_id }),
+    view.via_user_id === undefined ? undefined : t("intel via", { user: mentionOf(view.via_user_id) }),
     momentOf(view.last_seen_at, "R"),
   ];
   const why = view.why.map(({ detail }) => sentenceText(detail, t)).join(" ");

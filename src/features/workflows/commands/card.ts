@@ -200,7 +200,7 @@ function stateFields({ status, priority, urgent, approvals, timers }: WorkflowVi
 function idsIn({ subjects }: WorkflowView, title: string): string {
   const left = subjects.filter(({ id }) => !title.includes(idText(id)));
   const isNamed = (id: string) => left.length === 1 && title.includes(`<@${id}>`);
-  return left.map(({ kind, id }) => (kind !== "user" || isNamed(id) ? idText(id) : `<@${id}> ${idText(id)}`)).join("\n");
+  return left.map(({ kind, id }) => (kind !== "user" || isNamed(id) ? idText(id) : `${mentionOf(id)} ${idText(id)}`)).join("\n");
 }
 
 function workFields({ assignment, hold, escalation, questions, checks = [] }: WorkflowView, t: Translate): Fields {

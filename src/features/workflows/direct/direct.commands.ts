@@ -128,7 +128,7 @@ async function outcomeReply(action: DirectAction, answer: ModerationAnswer, word
     const word = (effects: ModerationAnswer["effects"]): Reply => reply(doneLines(action, { ...answer, effects }, wording, verbs));
     return await reportOutcome({ id, type: "punishment", effects: answer.effects }, word, wording.call, verbs);
   }
-  const people = deciders.map((decider) => `<@${decider}>`).join(", ");
+  const people = deciders.map(mentionOf).join(", ");
   return reply([
     t("direct filed", { ...filledFrom(answer, wording, verbs), action: enumLabel(action, t) }),
     sentenceText(waits.detail, t),
@@ -235,7 +235,7 @@ const undoPress: PressSpec = { name: "un", carries: [{ name: "reference", kind: 
 /** What was taken back, or why it was not and who may reverse it. */
 function undoReply({ reference: name, undone, refused, deciders, effects, replayed }: UndoAnswer, { t }: Wording): Reply {
   const reference = escapeText(name);
-  const people = deciders.map((id) => `<@${id}>`).join(", ");
+  const people = deciders.map(mentionOf).join(", ");
   const lines = undone
     ? [t(replayed === true ? "direct undone before" : "direct undone", { reference }), ...effectLines(effects, t)]
     : [

@@ -190,8 +190,8 @@ export const directSentences: Sentences = {
   "{user} is staff of your own rank or above.": "{user} hat im Team deinen Rang oder einen höheren.",
   "{user} is you, or an account linked to yours.": "{user} bist du selbst, oder das Konto ist mit deinem verknüpft.",
   "Only a ban deletes messages.": "Nur ein Bann löscht Nachrichten.",
-  "Write a length of 7 days at most, such as 1h or P7D, or none.":
-    "Gib eine Dauer von höchstens 7 Tagen an, etwa 1h oder P7D, oder none für keine.",
+  "Write a length of 7 days at most, such as 1h or P7D, or `none`.":
+    "Gib eine Dauer von höchstens 7 Tagen an, etwa 1h oder P7D, oder `none` für keine.",
   "Only a warning carries points here.": "Nur eine Verwarnung zählt hier Punkte.",
   "The person is not written to about this.": "Darüber wird der Person nicht geschrieben.",
   "Another reason has this name.": "Eine andere Begründung heißt schon so.",

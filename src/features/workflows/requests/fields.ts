@@ -22,7 +22,7 @@ export const DeleteMessages = z
   .max(40)
   .refine(
     (length) => length === noDeletion || (parseDuration(length) ?? Infinity) <= maxDeletion,
-    "Write a length of 7 days at most, such as 1h or P7D, or none.",
+    "Write a length of 7 days at most, such as 1h or P7D, or `none`.",
   )
   .meta({
     id: "DeleteMessages",
