@@ -14,6 +14,7 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const builds = join(root, "node_modules", ".cache", "provost-tests");
 /** Processes of the tests themselves, which are built together with the program. */
 const children = {
+  acting: fileURLToPath(new URL("../faults/acting.child.ts", import.meta.url)),
   decisionKill: fileURLToPath(new URL("../faults/decision-kill.child.ts", import.meta.url)),
   webhooksKill: fileURLToPath(new URL("../faults/webhooks-kill.child.ts", import.meta.url)),
   discordLink: fileURLToPath(new URL("../discord/process.ts", import.meta.url)),
