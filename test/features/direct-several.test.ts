@@ -1,4 +1,5 @@
-import { beforeAll, describe, expect, test } from "vitest";
+import { afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { ProblemError } from "../../src/kernel/errors.ts";
 import { staffAtConsole } from "../contract/world.ts";
 import type { User } from "../../src/sandbox/index.ts";
 import { createWorld, type World } from "../support/world.ts";
@@ -116,5 +117,128 @@ describe("banning several people at once", () => {
     );
     await world.sandbox.waitFor(() => [one, two, three, four].every(isBanned));
     expect([one, two, three, four].filter((user) => messagesTo(user).length > 0)).toEqual([]);
+  });
+
+  test("of one person it says what is said of a single ban, and who it is", async () => {
+    const user = world.member();
+    const limited = world.sandbox.faults.rest({ route: `PUT /guilds/${world.guild.id}/bans/${user.id}`, status: 429, retryAfter: 3 });
+    const run = await world.sandbox
+      .as(admin)
+      .in(world.guild)
+      .runSlashCommand("ban", { users: user.id, reason, duration: "30d", "notify-subject": false });
+    expect((await run.reply()).content).toContain(`Banning <@${user.id}> from **Harbour**`);
+    await world.sandbox.waitFor(() => limited.hits > 0);
+    expect(isBanned(user)).toBe(false);
+    await world.sandbox.waitFor(() => run.current()?.content.includes(`✓ Banned <@${user.id}>`) === true);
+    expect(isBanned(user)).toBe(true);
+  });
+
+  test("whoever was banned before is not counted as banned now", async () => {
+    const [one, two] = people(2) as [User, User];
+    world.guild.ban(one);
+    const run = await world.sandbox
+      .as(admin)
+      .in(world.guild)
+      .runSlashCommand("ban", { users: `${one.id} ${two.id}`, reason, duration: "30d" });
+    await world.sandbox.waitFor(() => run.current()?.content.startsWith("✓") === true);
+    expect(run.current()?.content).toContain("✓ Banned 1 of 2 people");
+    expect(run.current()?.content).toContain(`– <@${one.id}> was not banned`);
+    expect(run.current()?.content).toContain("already banned");
+  });
+
+  describe("in parts", () => {
+    afterEach(() => void vi.restoreAllMocks());
+    const requestsOf = async (users: readonly User[]) => {
+      const where = { kind: "user", subjectId: { in: users.map(({ id }) => id) } };
+      return (await world.app.database.read.workflowSubject.findMany({ where })).map(({ subjectId }) => subjectId);
+    };
+
+    /** Have the writes of a ban of several people fail. @param faultOf called with how many people were written before, and what writes */
+    function failing(users: readonly User[], faultOf: (before: number, work: () => Promise<unknown>) => Promise<unknown>): void {
+      const { write } = world.app.database;
+      vi.spyOn(world.app.database, "write").mockImplementation(async (call, work) => {
+        if (call.via !== "rest" && call.via !== "slash") return await write(call, work);
+        return await faultOf((await requestsOf(users)).length, () => write(call, work));
+      });
+    }
+
+    test("somebody else's act is done while 200 are banned", async () => {
+      const raiders = people(200);
+      const state = { isDone: false };
+      const banned = ban(raiders).finally(() => (state.isDone = true));
+      const others: string[] = [];
+      while (!state.isDone) {
+        const body = { action: "warning", user_id: world.member().id, reason, notify_subject: false };
+        others.push((await world.post(`/guilds/${world.guild.id}/moderation`, body, { actor: mod })).body.reference);
+      }
+      const { status, body } = await banned;
+      expect([status, body.left]).toEqual([201, null]);
+      const [first, last] = [body.requests[0].reference, body.requests.at(-1).reference] as [string, string];
+      expect(others.filter((one) => one > first && one < last).length).toBeGreaterThan(0);
+      await world.sandbox.waitFor(() => raiders.every(isBanned));
+    });
+
+    test("a part that the storage does not take at first, or whose commit nobody knows of, is written once", async () => {
+      const raiders = people(50);
+      const tries: number[] = [];
+      failing(raiders, async (before, work) => {
+        tries.push(before);
+        if (before === 20 && tries.filter((one) => one === 20).length === 1) throw new ProblemError("storage_busy");
+        const value = await work();
+        if (before === 20) throw new ProblemError("storage_busy");
+        return value;
+      });
+      const { status, body } = await ban(raiders);
+      expect([status, body.left, body.requests.length]).toEqual([201, null, 50]);
+      expect((await requestsOf(raiders)).toSorted()).toEqual(raiders.map(({ id }) => id).toSorted());
+      await world.sandbox.waitFor(() => raiders.every(isBanned));
+    });
+
+    test("where it cannot go on, it says whom nothing was done about; the same key goes on with them, and bans nobody twice", async () => {
+      const raiders = people(50);
+      const headers = { "idempotency-key": "raid-of-fifty" };
+      const body = { action: "ban", user_ids: raiders.map(({ id }) => id), reason, duration: "P30D" };
+      const send = () => world.post(`/guilds/${world.guild.id}/moderation`, body, { actor: admin, headers });
+      failing(raiders, (before, work) => (before === 40 ? Promise.reject(new ProblemError("storage_busy", { retryAfter: 0.1 })) : work()));
+      const first = await send();
+      expect([first.status, first.body.requests.length]).toEqual([201, 40]);
+      const left = { user_ids: raiders.slice(40).map(({ id }) => id), code: "storage_busy", detail: "There is a lot to do right now." };
+      expect(first.body.left).toEqual(left);
+      await world.sandbox.waitFor(() => raiders.slice(0, 40).every(isBanned));
+      expect((await requestsOf(raiders)).length).toBe(40);
+      expect(raiders.slice(40).filter(isBanned)).toEqual([]);
+      vi.restoreAllMocks();
+      const again = await send();
+      expect([again.status, again.body.left, again.body.requests.length]).toEqual([201, null, 50]);
+      expect(again.body.requests.slice(0, 40)).toEqual(first.body.requests);
+      expect((await send()).body).toEqual(again.body);
+      expect((await requestsOf(raiders)).toSorted()).toEqual(raiders.map(({ id }) => id).toSorted());
+      await world.sandbox.waitFor(() => raiders.every(isBanned));
+      const puts = () =>
+        world.sandbox.exchanges.filter(({ method, path }) => method === "PUT" && raiders.some(({ id }) => path.endsWith(id))).length;
+      await world.sandbox.waitFor(() => puts() >= 50);
+      expect(puts()).toBe(50);
+    });
+
+    test("in Discord the reply names where the list was left, whatever went wrong; nothing at all before the first part", async () => {
+      const raiders = people(30);
+      const command = () =>
+        world.sandbox
+          .as(admin)
+          .in(world.guild)
+          .runSlashCommand("ban", { users: raiders.map(({ id }) => id).join(" "), reason, duration: "30d" });
+      failing(raiders, (before, work) => (before === 20 ? Promise.reject(new Error("a bug")) : work()));
+      const run = await command();
+      await world.sandbox.waitFor(() => run.current()?.content.startsWith("✓") === true);
+      expect(run.current()?.content).toContain("✓ Banned 20 of 30 people");
+      expect(run.current()?.content).toContain(`the last 10 of your list, from <@${raiders[20]?.id ?? ""}> on. Something went wrong here.`);
+      expect([raiders.filter(isBanned).length, (await requestsOf(raiders)).length]).toEqual([20, 20]);
+      vi.restoreAllMocks();
+      const others = people(30);
+      failing(others, () => Promise.reject(new ProblemError("storage_busy", { retryAfter: 0.1 })));
+      const refused = await ban(others);
+      expect([refused.status, refused.body.code]).toEqual([503, "storage_busy"]);
+      expect([others.filter(isBanned), await requestsOf(others)]).toEqual([[], []]);
+    });
   });
 });

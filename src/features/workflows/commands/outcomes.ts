@@ -86,8 +86,8 @@ export function decidedReply(answer: DecisionAnswer, verb: string, { t, given, c
 export interface Settled {
   reference: string;
   userId: string;
-  /** Why it was not done; absent where it was. */
-  error?: string;
+  /** Why it was not done, and whether it failed: otherwise it was called off, or was so before. Absent where it was done. */
+  not?: { why: string; isFailed: boolean };
 }
 
 /** One of several requests that were decided together, each about one person. */
@@ -118,8 +118,7 @@ export function reportSeveral(
     const written = verbs.requests.changed(id, ms);
     const effects = await readEffects({ id, type: "punishment" }, call, verbs);
     if (effects === undefined || effects.some(isUnderWay)) return await written;
-    const failed = effects.find(({ key, status }) => key === "discord.punish" && status === "failed");
-    outcomes.push({ reference, userId, ...(failed !== undefined && { error: failed.error?.detail ?? "" }) });
+    outcomes.push({ reference, userId, ...notDoneOf(effects.find(({ key }) => key === "discord.punish")) });
     left.shift();
   }
 
@@ -136,6 +135,11 @@ export function reportSeveral(
   }
 
   return Promise.resolve({ ...word(outcomes), next });
+}
+
+function notDoneOf(act: Effects[number] | undefined): Pick<Settled, "not"> {
+  if (act?.status === "failed") return { not: { why: act.error?.detail ?? "", isFailed: true } };
+  return act?.status === "skipped" || act?.changed === false ? { not: { why: act.detail, isFailed: false } } : {};
 }
 
 async function readEffects({ id, type }: Pick<Decided, "id" | "type">, call: Call, verbs: Verbs): Promise<Effects | undefined> {

@@ -83,10 +83,14 @@ function peopleIn(typed: string): string[] {
 function inputOf(action: string, given: CommandInput, { guildId = "" }: Call) {
   const evidence = linesOf(textIn(given, "evidence"));
   const several = peopleIn(textIn(given, "users") ?? "");
+  const [first] = several;
+  const user = textIn(given, "user");
+  // Of one person alone the reply says all that of a single one is said.
+  const isOne = user === undefined && several.length === 1;
   const body = {
     action,
-    user_id: textIn(given, "user"),
-    ...(several.length > 0 && { user_ids: several }),
+    user_id: isOne ? first : user,
+    ...(several.length > 0 && !isOne && { user_ids: several }),
     ...picked(given, "reason", "points", "delete-messages", "notify-subject"),
     ...durationIn(given),
     ...(evidence.length > 0 && { evidence }),
@@ -137,11 +141,11 @@ async function outcomeReply(action: DirectAction, answer: ModerationAnswer, word
 }
 
 /** Whom it is about, where, for how long, and under which reference. */
-function filledFrom({ reference }: ModerationAnswer, { t, given, call }: Wording, verbs: Verbs) {
+function filledFrom({ reference, requests }: ModerationAnswer, { t, given, call }: Wording, verbs: Verbs) {
   const { duration } = durationIn(given);
   const length = typeof duration === "string" ? lengthText(parseDuration(duration) ?? 0, t) : undefined;
   return {
-    user: mentionOf(textIn(given, "user") ?? ""),
+    user: mentionOf(requests[0]?.user_id ?? ""),
     server: serverText(call, verbs),
     reference: escapeText(reference),
     lasts: length === undefined ? "" : t("direct lasts", { length }),
@@ -182,25 +186,32 @@ const shownFailures = 10;
 
 /** How many of several people were banned, and who was not. */
 function severalLines(
-  { requests, reference }: ModerationAnswer,
+  { requests, reference, left: out }: ModerationAnswer,
   outcomes: readonly Settled[],
   { t, call }: Wording,
   verbs: Verbs,
 ): string[] {
-  const failed = outcomes.filter(({ error }) => error !== undefined);
-  const [count, left] = [requests.length, requests.length - outcomes.length];
+  const undone = outcomes.flatMap(({ not, ...one }) => (not === undefined ? [] : [{ ...one, ...not }]));
+  const left = requests.length - outcomes.length;
   const [first, last] = [escapeText(reference), escapeText(requests.at(-1)?.reference ?? "")];
-  const filled = { count, left, first, last, server: serverText(call, verbs) };
-  const not = failed
+  const filled = { count: requests.length, left, first, last, server: serverText(call, verbs) };
+  const ofAll = { ...filled, count: requests.length + (out?.user_ids.length ?? 0), done: requests.length - undone.length };
+  const not = undone
     .slice(0, shownFailures)
-    .map(({ userId, reference: name, error = "" }) =>
-      t("direct several not", { user: `<@${userId}>`, reference: escapeText(name), why: sentenceText(error, t) }),
+    .map(({ userId, reference: name, why, isFailed }) =>
+      t("direct several not", { sign: isFailed ? "✗" : "–", user: `<@${userId}>`, reference: escapeText(name), why: sentenceText(why, t) }),
     );
   return [
-    left > 0 ? t("direct several doing", filled) : t("direct several done", { ...filled, done: count - failed.length }),
+    left > 0 ? t("direct several doing", filled) : t("direct several done", ofAll),
     ...not,
-    ...(failed.length > shownFailures ? [t("direct several more", { count: failed.length - shownFailures })] : []),
+    ...(undone.length > shownFailures ? [t("direct several more", { count: undone.length - shownFailures })] : []),
+    ...(out === null ? [] : [leftLine(out, t)]),
   ];
+}
+
+/** Whom something went wrong before: the end of the list, so that its first one says which. */
+function leftLine({ user_ids: userIds, detail }: NonNullable<ModerationAnswer["left"]>, t: Translate): string {
+  return t("direct several left", { count: userIds.length, user: `<@${userIds[0] ?? ""}>`, why: sentenceText(detail, t) });
 }
 
 type Effect = ModerationAnswer["effects"][number];

@@ -26,7 +26,7 @@ export function directRoutes(direct: DirectService): Route[] {
     post("/guilds/{guild_id}/moderation", "moderate", {
       summary: "Warn, note, time out, kick or ban somebody, or lift it",
       description:
-        "One punishment request, filed and decided in one step where the rules of the server let the acting person decide alone (`direct`). Otherwise it waits: `waits` says why, `deciders` whom to ask. What Discord would refuse, such as a ban of somebody whose role is above the bot's, is refused before anything is recorded: `detail` says what would help, `discord.code` which rule it is. A ban of several people (`user_ids`) is done whole by somebody who decides it alone, or refused.",
+        "One punishment request, filed and decided in one step where the rules of the server let the acting person decide alone (`direct`). Otherwise it waits: `waits` says why, `deciders` whom to ask. What Discord would refuse, such as a ban of somebody whose role is above the bot's, is refused before anything is recorded: `detail` says what would help, `discord.code` which rule it is. A ban of several people (`user_ids`) takes somebody who decides it alone, and is refused whole where one of them may not be banned; `left` has those whom it did not come to, should something go wrong on the way.",
       access: { permission: directPolicy.read },
       request: {
         params,
@@ -51,6 +51,7 @@ export function directRoutes(direct: DirectService): Route[] {
           warnings: [],
           effects: [],
           requests: [{ user_id: "80351110224678912", id: "0199f3a0-0000-7000-8000-000000000000", reference: "PUN-REQ-000001" }],
+          left: null,
         },
       },
       refusals: [

@@ -46,7 +46,8 @@ export const ModerateInput = z
     action: z.enum(directActions),
     user_id: Snowflake.optional(),
     user_ids: z.array(Snowflake).min(1).max(maxBanned).optional().meta({
-      description: "Of a ban, instead of `user_id`: several people, all or none of whom are banned. Each gets a request and a case",
+      description:
+        "Of a ban, instead of `user_id`: several people, all of whom the acting person may ban, or it is refused. Each gets a request and a case",
     }),
     reason: text(1, 1000).meta({
       description: "Why, in 10 characters or more, or the name of a reason template of the server. The person is told it",
@@ -129,6 +130,13 @@ export const UndoAnswer = z
   .meta({ id: "ModerationUndone", description: "What came of taking back one's own act" });
 export type UndoAnswer = z.infer<typeof UndoAnswer>;
 
+const Left = z.object({
+  user_ids: z.array(Snowflake),
+  code: z.string().meta({ example: "storage_busy" }),
+  detail: z.string().meta({ description: "Why, in a sentence" }),
+});
+export type Left = z.infer<typeof Left>;
+
 export const ModerationAnswer = z
   .object({
     success: z.literal(true),
@@ -150,6 +158,10 @@ export const ModerationAnswer = z
     requests: z
       .array(z.object({ user_id: Snowflake, id: z.string(), reference: z.string() }))
       .meta({ description: "The request about each person; `id` and `reference` are those of the first" }),
+    left: Left.nullable().meta({
+      description:
+        "Of several people: the last ones of `user_ids`, where something went wrong on the way and nothing was done about them. The same request with the same `Idempotency-Key` goes on with them. null: nobody was left out",
+    }),
   })
   .meta({ id: "Moderation", description: "What came of a moderation action" });
 export type ModerationAnswer = z.infer<typeof ModerationAnswer>;

@@ -30,6 +30,7 @@ import { directPolicy } from "./direct.policy.ts";
 import { memberActionOf, requirePossible } from "./possible.ts";
 import { inForceAgainst } from "./in-force.ts";
 import { createLooking, type LookingDeps } from "./looking.ts";
+import { inParts, type PartsDeps } from "./several.ts";
 import { createDirectSettings, directSetting, reasonsSetting, type DirectSettingsDeps } from "./settings.service.ts";
 import { refusedAsBuiltOn, undoEnd, undoReason, undoRefusal } from "./undo.ts";
 import { waitOf, type Wait } from "./waiting.ts";
@@ -40,7 +41,7 @@ interface DirectAccess extends Ranks {
   people(): string[];
 }
 
-export interface DirectDeps extends DirectSettingsDeps, LookingDeps, Deps<"database" | "clock"> {
+export interface DirectDeps extends DirectSettingsDeps, LookingDeps, Pick<PartsDeps, "logger">, Deps<"database" | "clock"> {
   /** Tells what Discord would refuse. */
   judge: Judge;
   causes: Pick<CausesInForce, "of">;
@@ -49,6 +50,15 @@ export interface DirectDeps extends DirectSettingsDeps, LookingDeps, Deps<"datab
   fileInTx: FileInTx;
   approveInTx: Acting["approveInTx"];
   undoInTx: Acting["undoInTx"];
+}
+
+/** A ban of one of several people. */
+interface Banned {
+  user_id: string;
+  id: string;
+  reference: string;
+  /** How many approvals it needed. */
+  required: number;
 }
 
 /** Somebody who is acted on, and what makes sure that Discord would let the bot do it. */
@@ -148,6 +158,7 @@ export function createDirect(parts: DirectDeps) {
         approvals,
         undo_until: null,
         effects: [],
+        left: null,
       };
     }
     const { status, approvals, effects } = visibleDecision(call, type, await approveInTx(tx, type, id, input.reason));
@@ -162,6 +173,7 @@ export function createDirect(parts: DirectDeps) {
       approvals,
       undo_until: until,
       effects,
+      left: null,
     };
   }
 
@@ -176,30 +188,64 @@ export function createDirect(parts: DirectDeps) {
   }
 
   /**
-   * Ban several people, all or none of them, for somebody who decides it alone: a request each, so that each can appeal and be let back in
-   * without the others.
+   * File and approve bans of some of several people: a request each, so that each can appeal and be let back in without the others.
+   * @param toCheck whom the caller has to be able to ban, or none of these is banned
    * @throws ProblemError permission_denied, validation_failed with a pointer to everybody whom the caller may not ban
    */
-  async function banSeveral(tx: Tx, guildId: string, input: ModerateInput): Promise<ModerationAnswer> {
-    const { user_ids: userIds = [], reason } = input;
-    const intakes = userIds.map((userId) => ({ userId, intake: understand(kinds[type], requestOf(guildId, input, userId)) }));
+  async function banSome(
+    tx: Tx,
+    guildId: string,
+    input: ModerateInput,
+    { part, toCheck, first }: { part: readonly string[]; toCheck: readonly string[]; first: string | undefined },
+  ): Promise<Banned[]> {
+    const reason = await reasonFor(tx, guildId, input.reason);
+    const intakes = part.map((userId) => ({ userId, intake: understand(kinds[type], requestOf(guildId, { ...input, reason }, userId)) }));
     const required = approvalsFor(type, await policyOf(tx.db, type), intakes[0]?.intake.payload ?? {});
-    requireAlone(await waitsFor(tx, guildId, input, { approvals: required, userIds }), userIds);
-    requireDoableFor(guildId, userIds);
+    requireAlone(await waitsFor(tx, guildId, input, { approvals: required, userIds: toCheck }), toCheck);
+    requireDoableFor(guildId, toCheck);
     // Every lock before the first number, in one order: two who ban the same people never wait for each other.
-    const locks = userIds.map((subjectId) => subjectsLock(type, [{ kind: "user", subjectId }]));
-    for (const lock of locks.toSorted()) await tx.lock(lock);
-    const requests: ModerationAnswer["requests"] = [];
+    await tx.lock(...part.map((subjectId) => subjectsLock(type, [{ kind: "user", subjectId }])).toSorted());
+    const requests: Banned[] = [];
     for (const { userId, intake } of intakes) {
-      const related = [...intake.common.related, ...requests.slice(0, 1).map(({ reference }) => reference)];
+      const related = [...intake.common.related, first ?? requests[0]?.reference ?? []].flat();
       const { id, reference } = await fileInTx(tx, type, { ...intake, common: { ...intake.common, related } }, { isDirect: true });
       await approveInTx(tx, type, id, reason);
-      requests.push({ user_id: userId, id, reference });
+      requests.push({ user_id: userId, id, reference, required });
     }
-    const { id = "", reference = "" } = requests[0] ?? {};
-    const approvals = { have: required, required };
-    const told = { success: true, id, reference, status: "approved", direct: true, waits: null, deciders: [], approvals } as const;
-    return { ...told, deciders: [], undo_until: null, warnings: [], effects: [], requests };
+    return requests;
+  }
+
+  /**
+   * Ban several people, for somebody who decides it alone. All of them are checked before anything is written. Then some are written at a
+   * time: everybody else who writes waits for each of these transactions.
+   * @throws ProblemError permission_denied, validation_failed with a pointer to everybody whom the caller may not ban
+   */
+  async function banSeveral(call: Call, guildId: string, input: ModerateInput): Promise<ModerationAnswer> {
+    const { user_ids: userIds = [] } = input;
+    const replay = await database.findReplay(call);
+    if (replay !== undefined) return replay.value as ModerationAnswer;
+    const { rows, left } = await inParts<Banned>(parts, call, userIds, (tx, part, before) =>
+      banSome(tx, guildId, input, { part, toCheck: before.length === 0 ? userIds : part, first: before[0]?.reference }),
+    );
+    const [{ id, reference, required }] = rows as [Banned, ...Banned[]];
+    const answer: ModerationAnswer = {
+      success: true,
+      id,
+      reference,
+      status: "approved",
+      direct: true,
+      waits: null,
+      deciders: [],
+      approvals: { have: required, required },
+      undo_until: null,
+      warnings: [],
+      effects: [],
+      requests: rows.map((row) => ({ user_id: row.user_id, id: row.id, reference: row.reference })),
+      left,
+    };
+    // What was left out is done by the same key, which keeps no answer before all is.
+    if (left === null && call.idempotency !== null) await database.write(call, () => Promise.resolve(answer));
+    return answer;
   }
 
   /** Why a decision is not the caller's to take back alone; null: it is. */
@@ -232,13 +278,13 @@ export function createDirect(parts: DirectDeps) {
       const input = ModerateInput.parse(body);
       settings.requireServed(guildId);
       const { user_id: userId } = input;
-      const action = userId === undefined ? null : memberActionOf(input, { guildId, userId }, clock.now());
+      if (userId === undefined) return await banSeveral(call, guildId, input);
+      const action = memberActionOf(input, { guildId, userId }, clock.now());
       // Discord is asked outside of the transaction, which others wait for.
       const verdict = action === null ? null : await judge.ask(action);
       return await database.write(call, async (tx) => {
         const reason = await reasonFor(tx, guildId, input.reason);
         const worded = { ...input, reason };
-        if (userId === undefined) return await banSeveral(tx, guildId, worded);
         const requireDoable = async (): Promise<void> => {
           if (action !== null) await requirePossible(tx, action, verdict, causes);
         };

@@ -1,3 +1,4 @@
+import type { Logger } from "pino";
 import type { Deps } from "../../deps.ts";
 import type { Judge } from "../../../discord-actions/judge.ts";
 import { can, type Call } from "../../../kernel/call.ts";
@@ -55,6 +56,7 @@ interface OwnDeps extends Deps<"database" | "events" | "guildState" | "cursors">
   served: ServedServers;
   requests: Reading;
   judge: Judge;
+  logger: Logger;
 }
 
 export type WorkflowsDeps = OwnDeps &
@@ -106,6 +108,7 @@ export function createWorkflowsService(parts: WorkflowsDeps) {
     stats: createStats({ database, reach, clock }),
     direct: createDirect({
       database,
+      logger: parts.logger,
       clock,
       judge: parts.judge,
       causes: parts.causes,
