@@ -104,9 +104,10 @@ export function createDiscordActions({ database, discord, events, guildState, ju
             const claimed = await database.write(call, (tx) => source.claim(tx, id));
             if (claimed === undefined) return "passed";
             if (claimed === "handled") return "ended";
-            const { action, mayBeDone, isBrief = false, isSpent = false } = claimed;
+            const { action, mayBeDone, isBrief = false, isSpent = false, refused } = claimed;
             const since = clock.now().getTime();
             if (isSpent) return await write(call, claimed, undefined, since);
+            if (refused !== undefined) return await write(call, claimed, { outcome: "failed", detail: refused }, since);
             let performed: Performed;
             try {
               performed = await discord.actions.perform(action, { mayBeDone, ...(isBrief && { deadlineMs: briefMs }) });

@@ -9,6 +9,8 @@ export interface Claimed extends Attempt {
   mayBeDone: boolean;
   /** Whether there were as many attempts as there are, and nobody knows how the last one ended: it is written down as failed. */
   isSpent?: boolean;
+  /** Why it may no longer be done, though it was decided: it is written down as failed, and Discord is not asked. */
+  refused?: string;
 }
 
 /** Why the bot does something, as reports of a failure name it. */

@@ -167,8 +167,10 @@ export function createNoticeTexts({ guildState, operator = nobodyNamed, appealPa
 
     notCarriedOut({ guildId, reference, kind, guildName, why }) {
       const { t, from } = senderOf(guildId);
-      const server = guildName === undefined ? from : `**${lineText(guildName)}**`;
-      return lines(t("notice requester not-done", { kind: enumLabel(kind, t), server }), sentenceText(why, t), referenceText(t, reference));
+      const about = { kind: enumLabel(kind, t) };
+      const server = typeof guildName === "string" ? `**${lineText(guildName)}**` : from;
+      const head = guildName === null ? t("notice requester not-done-later", about) : t("notice requester not-done", { ...about, server });
+      return lines(head, sentenceText(why, t), referenceText(t, reference));
     },
 
     channel({ guildId, reference, status }) {

@@ -1,5 +1,6 @@
 import type { Deps } from "../../deps.ts";
 import type { Tx } from "../../../database/database.ts";
+import type { Effects } from "../effects/effects.ts";
 import type { ActionSource, CauseName, Claimed, Ended } from "../../../discord-actions/source.ts";
 import type { Member } from "../../../discord-actions/returns.ts";
 import type { Outcome } from "../../../discord-actions/outcome.ts";
@@ -15,6 +16,7 @@ import { Delivered, DiscordEffectInput, mayBeDone, memberKey } from "../effects/
 
 export interface ApprovedActionsDeps extends Deps<"database"> {
   records: EffectRecords;
+  effects: Pick<Effects, "whyNotGiven">;
 }
 
 /** An effect that is being carried out. */
@@ -24,7 +26,7 @@ type Claim = Claimed & Place;
 const waiting = { status: "pending", dueAt: null, input: { not: Prisma.DbNull } };
 
 /** What approvals leave for the bot, as actions for {@link createDiscordActions}. */
-export function createApprovedActions({ database, records }: ApprovedActionsDeps): ActionSource<Claim> {
+export function createApprovedActions({ database, records, effects }: ApprovedActionsDeps): ActionSource<Claim> {
   /** What was called off in the middle of an attempt whose end nobody wrote: what may be done is taken back. */
   async function retract(tx: Tx, opened: Opened): Promise<"handled" | undefined> {
     if (opened.row.dueAt === null || opened.row.dueAt > tx.now) return undefined;
@@ -45,7 +47,8 @@ export function createApprovedActions({ database, records }: ApprovedActionsDeps
     const attempts = row.attempts + 1;
     const data = { attempts, dueAt: leaseFrom(tx.now), undo: { ...keptOf(row), ...takenOver(row), mayBeDone: true }, updatedAt: tx.now };
     const { count } = await tx.db.workflowEffect.updateMany({ where: { ...at, status: "pending", attempts: row.attempts }, data });
-    return count === 0 ? undefined : { ...at, action, attempts, mayBeDone: mayBeDone(row), isBrief };
+    const refused = effects.whyNotGiven(opened.request, row);
+    return count === 0 ? undefined : { ...at, action, attempts, mayBeDone: mayBeDone(row), isBrief, ...(refused !== null && { refused }) };
   }
 
   /** It was called off while the bot was at it. */

@@ -21,6 +21,8 @@ type Added = Done & { key: string };
 
 const actKey = "discord.punish";
 const noticeKey = "notice.subject";
+/** What waits for a date, and is the whole point of its request. */
+const datedKey = "server.merge";
 /** In the `undo` of an act that failed: how its action in the case counts again. */
 const voidedIn = "notCarriedOut";
 
@@ -74,15 +76,14 @@ export function createConsequences({ actions, effects, notices, guildState }: Co
     }
   }
 
-  /** Whoever asked for something that others approved hears that it was not done. */
-  function tellRequester(tx: Tx, request: Request, act: WorkflowEffect): Added[] {
-    const action = DiscordEffectInput.safeParse(act.input).data?.discord;
-    if (request.isDirect || request.requesterId === null || action === undefined || !("guildId" in action)) return [];
+  /** Whoever asked for something that others approved hears that it was not done. @param action in Discord; undefined for what is done at a date */
+  function tellRequester(tx: Tx, request: Request, act: WorkflowEffect, action?: { guildId: string }): Added[] {
+    if (request.isDirect || request.requesterId === null) return [];
     const content = notices.notCarriedOut({
       reference: request.reference,
       guildId: guildOf(request.origin),
       kind: request.type,
-      guildName: guildState.guilds().find(({ id }) => id === action.guildId)?.name,
+      guildName: action === undefined ? null : guildState.guilds().find(({ id }) => id === action.guildId)?.name,
       why: act.lastError ?? "",
     });
     const id = `${request.id}:${act.place.toString()}:failed:${tx.now.getTime().toString()}`;
@@ -96,13 +97,17 @@ export function createConsequences({ actions, effects, notices, guildState }: Co
     /** @param after the effect as it is now; `request` has it as it was before */
     async follow(tx: Tx, request: Request, after: WorkflowEffect): Promise<void> {
       if (after.key === noticeKey) return await keepNotice(tx, request, after);
+      if (after.key === datedKey && after.status === "failed") {
+        await effects.append(tx, request, tellRequester(tx, request, after));
+        return;
+      }
       const action = DiscordEffectInput.safeParse(after.input).data?.discord;
       if (isAmends(after) || action === undefined || !("guildId" in action)) return;
       if (after.key === actKey && after.status === "done") return await restoreAct(tx, request, after);
       if (after.status !== "failed") return;
       const others = actsOf(request, action.userId).filter(({ place }) => place !== after.place);
       const isNothingDone = after.key === actKey && others.every(({ status }) => status === "failed" || status === "skipped");
-      const added = [...(isNothingDone ? await withdrawAct(tx, request, after) : []), ...tellRequester(tx, request, after)];
+      const added = [...(isNothingDone ? await withdrawAct(tx, request, after) : []), ...tellRequester(tx, request, after, action)];
       if (added.length > 0) await effects.append(tx, request, added);
     },
   };

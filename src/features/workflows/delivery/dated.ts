@@ -16,7 +16,7 @@ import type { Effects } from "../effects/effects.ts";
 export interface DatedEffectsDeps {
   database: Database;
   records: EffectRecords;
-  effects: Pick<Effects, "dueOf">;
+  effects: Pick<Effects, "dueOf" | "whyNotGiven">;
   logger: Logger;
 }
 
@@ -36,6 +36,8 @@ export function createDatedEffects({ database, records, effects, logger }: Dated
     const type = request.type as WorkflowKind;
     const run = effects.dueOf({ type, payload: jsonObject(request.payload) }, row.key);
     if (run === undefined) throw new ProblemError("unsupported_operation", { detail: "Nothing is known any more of how this is done." });
+    const refused = effects.whyNotGiven(request, row);
+    if (refused !== null) throw new ProblemError("invalid_transition", { detail: refused });
     const done = await run({ tx, request, actorId: null, permission: decidePermission(type) }, row);
     await records.write(tx, opened, changesAfter(tx.now, opened, done));
     return "ended";

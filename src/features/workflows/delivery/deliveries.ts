@@ -16,7 +16,7 @@ import type { Effects } from "../effects/effects.ts";
 export type Deliveries = ReturnType<typeof createDeliveries>;
 
 export interface DeliveryDeps extends EffectRecordDeps, Deps<"database" | "reach" | "clock"> {
-  effects: Pick<Effects, "append" | "takenBack" | "onLeft" | "wake" | "dueOf">;
+  effects: Pick<Effects, "append" | "takenBack" | "onLeft" | "wake" | "dueOf" | "whyNotGiven">;
   discordActions: Pick<DiscordActions, "tasksOf">;
   logger: Logger;
 }
@@ -25,7 +25,7 @@ export interface DeliveryDeps extends EffectRecordDeps, Deps<"database" | "reach
 export function createDeliveries(parts: DeliveryDeps) {
   const { database, effects, clock, logger, discordActions } = parts;
   const records = createEffectRecords(parts);
-  const approved = discordActions.tasksOf(createApprovedActions({ database, records }));
+  const approved = discordActions.tasksOf(createApprovedActions({ database, records, effects }));
   const dated = createTasks(createDatedEffects({ database, records, effects, logger }), { clock, logger });
   const both = [approved, dated];
   const wake = (): void => {

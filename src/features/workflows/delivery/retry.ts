@@ -3,6 +3,7 @@ import { requireWrite, type Call } from "../../../kernel/call.ts";
 import { ProblemError, recordNotFound } from "../../../kernel/errors.ts";
 import { createEffectRecords, type EffectRecordDeps } from "./records.ts";
 import { retriedFrom } from "../effects/discord-effect.ts";
+import { decidedAgain } from "../effects/giving.ts";
 import { presentEffect, type Effects } from "../effects/effects.ts";
 import { policyOf } from "../policies/policies.ts";
 import { approvalsOf, requiredOf } from "../state/transition.ts";
@@ -43,7 +44,12 @@ export function createEffectRetry(parts: EffectRetryDeps) {
         if (row === undefined) throw recordNotFound();
         if (row.status !== "failed") throw notFailed(row.status);
         const known = row.input === null ? {} : { undo: retriedFrom(row) };
-        await records.write(tx, { request, row }, { status: "pending", attempts: 0, dueAt: tx.now, ...known }, permission);
+        await records.write(
+          tx,
+          { request, row },
+          { status: "pending", attempts: 0, dueAt: tx.now, ...known, ...decidedAgain(row, { by: call.actor?.id ?? "", permission }) },
+          permission,
+        );
         tx.afterCommit(effects.wake);
         const after = await getWholeRequest(tx, request.id);
         return answerOf(after, await policyOf(tx.db, kind), tx.now);

@@ -3,6 +3,10 @@ import { DiscordAction, type DiscordActionDraft } from "../../../kernel/discord-
 import { z } from "zod";
 import type { Done, Json, Reversal } from "./types.ts";
 
+/** Who decided that a role is given, and the permission by which they did. */
+export const Decided = z.object({ by: z.string(), permission: z.string() });
+export type Decided = z.output<typeof Decided>;
+
 /** What an effect leaves for the bot: an action, and the words that make up for a message when its ground is taken back. */
 export const DiscordEffectInput = z.object({
   discord: DiscordAction,
@@ -11,6 +15,10 @@ export const DiscordEffectInput = z.object({
   before: z.string().optional(),
   /** Of a message: what takes it back if the act that it announces is not carried out. */
   correction: z.string().optional(),
+  /** Of a role that is given: who answers for it. */
+  decided: Decided.optional(),
+  /** Of a role that is taken, or given back: the key of the staff role that it stood for then. */
+  staffRole: z.string().optional(),
 });
 export type DiscordEffectInput = z.output<typeof DiscordEffectInput>;
 
@@ -66,6 +74,8 @@ interface DiscordEffect {
   amends?: string;
   before?: string | undefined;
   correction?: string | undefined;
+  decided?: Decided;
+  staffRole?: string | undefined;
 }
 
 /** Leave something for the bot to do in Discord after the commit. */

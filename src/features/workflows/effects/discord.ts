@@ -23,6 +23,8 @@ export type DiscordEffectDeps = NoticeEffectDeps & {
 interface Role {
   guildId: string;
   roleId: string;
+  /** The staff role that it stands for, where somebody holds it. */
+  staffRole?: string;
 }
 
 type OfMember = Extract<DiscordActionDraft, Member>;
@@ -100,12 +102,13 @@ export function createDiscordEffects(parts: DiscordEffectDeps): SomeEffects<Keys
 
   function changeRoles(approval: Approval, userId: string, key: Keys, kind: "role_add" | "role_remove", roles: readonly Role[]): Done[] {
     const { request } = approval;
-    return roles.map(({ guildId, roleId }) => {
+    return roles.map(({ guildId, roleId, staffRole }) => {
       const id = nameOf(approval, key, `${guildId}:${roleId}`);
       const role = guildState.role(guildId, roleId)?.name;
       const detail = roleText(kind, role, serverName(guildId));
       const action = { kind, guildId, roleId, userId, reason: request.reference };
-      return { ...discordEffect(action, { id, detail }), target: { kind: "discord_role", id: roleId } };
+      const kept = kind === "role_add" ? { decided: { by: approval.actorId, permission: approval.permission } } : { staffRole };
+      return { ...discordEffect(action, { id, detail, ...kept }), target: { kind: "discord_role", id: roleId } };
     });
   }
 

@@ -137,6 +137,7 @@ export const effectSentences: Sentences = {
   "It was carried out in Discord after all.": "Es ist in Discord doch noch ausgeführt worden.",
   "Message to the requester: it could not be carried out.":
     "Nachricht an die Person, die den Antrag gestellt hat: Es ließ sich nicht ausführen.",
+  "The person who decided it may no longer give this role.": "Wer das entschieden hat, darf diese Rolle nicht mehr vergeben.",
   "Nothing is known any more of how this is done.": "Es ist nicht mehr bekannt, wie das geht.",
   "What was left to be done no longer fits.": "Was noch zu tun war, passt nicht mehr.",
   "It failed unexpectedly; the log of the service says more.": "Es ist unerwartet gescheitert; mehr steht im Log des Dienstes.",
@@ -184,6 +185,8 @@ export const effectSentences: Sentences = {
   "The servers are merged at {at}.": "Die Server werden {at} zusammengelegt.",
   "The servers or their agreements changed since the plan was frozen; file the merger again.":
     "Die Server oder ihre Absprachen haben sich seit dem Plan geändert; beantrage die Zusammenlegung neu.",
+  "The person who approved it may no longer give the staff roles of the plan.":
+    "Wer zugestimmt hat, darf die Teamrollen des Plans nicht mehr vergeben.",
   "The user {id} has not signed the agreement.": "{id} hat die Vereinbarung nicht unterzeichnet.",
   "The owner of server {id} has not consented.": "Der Eigentümer von Server {id} hat nicht zugestimmt.",
   "The servers were merged; {moved} of {all} staff members moved.":

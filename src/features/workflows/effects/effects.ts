@@ -28,6 +28,7 @@ import {
   type Compensating,
 } from "./discord-effect.ts";
 import type { EventsService } from "../../events/events.service.ts";
+import { createLaterGiving, type LaterGivingDeps } from "./giving.ts";
 import type { NoticeTexts } from "./notice-texts.ts";
 import { tellRecoveredEffect } from "./recovered.ts";
 import { takenBackOf, type Causes } from "./shared-actions.ts";
@@ -73,6 +74,7 @@ export function createEffects(
   notices: Pick<NoticeTexts, "withReason">,
   causes: Causes,
   events: Pick<EventsService, "emit">,
+  later: LaterGivingDeps,
 ) {
   const keyOf = (name: string): EffectKey | undefined => {
     const key = sameEffect[name] ?? name;
@@ -93,6 +95,7 @@ export function createEffects(
   }
 
   return {
+    ...createLaterGiving(later),
     /** How an effect that was left for a date is done; undefined when nothing is known of it any more. */
     dueOf({ type, payload }: Pick<Due, "type" | "payload">, name: string): Bound["run"] {
       const key = keyOf(name);

@@ -8,7 +8,7 @@ import type { RosterService } from "../../roster/roster.service.ts";
 import type { MergeFacts } from "../../servers/merges.ts";
 import type { RegistryService } from "../../servers/servers.service.ts";
 import type { StaffService } from "../../staff/staff.service.ts";
-import { givingBlockers, type Giving } from "./giving.ts";
+import { givenByPlan, givingBlockers, type Giving } from "./giving.ts";
 import type { MergeInput } from "./inputs.ts";
 import type { Approval, Blocker, Done, Due, Json, Reversal, SomeEffects } from "./types.ts";
 import type { Undone } from "../../../kernel/undo.ts";
@@ -39,10 +39,8 @@ export function createMergeEffects(parts: MergeEffectDeps): SomeEffects<"merge.p
     "merge.plan": {
       preview: "The plan of the merger is frozen: it is called off if the servers change before its date.",
       async check(approval, input) {
-        const moved = input.staff_plan.filter(({ to_role: role }) => role !== "release");
-        const given = moved.map(({ user_id: userId, to_role: roleKey }) => ({ userId, roleKey }));
         const blockers = [...(await blockersOf(approval.tx, input)), ...(await otherRoles(parts, approval.tx, input))];
-        return [...blockers, ...givingBlockers(parts.permissions, approval.tx.call, given)];
+        return [...blockers, ...givingBlockers(parts.permissions, approval.tx.call, givenByPlan(input))];
       },
       async apply(approval, input) {
         const hash = hashOf(await planOf(approval, input));
@@ -52,9 +50,10 @@ export function createMergeEffects(parts: MergeEffectDeps): SomeEffects<"merge.p
     },
     "server.merge": {
       preview: ({ effective_at: at }) => `At ${at} the source becomes part of the target: records, matches, agreements and staff follow.`,
-      apply(_approval, { effective_at: at }, earlier): Promise<Done[]> {
+      apply({ actorId: by, permission }, { effective_at: at }, earlier): Promise<Done[]> {
         const hash = String(earlier.find(({ key }) => key === "merge.plan")?.memo);
-        return Promise.resolve([{ status: "pending", detail: `The servers are merged at ${at}.`, input: { hash }, dueAt: new Date(at) }]);
+        const input = { hash, decided: { by, permission } };
+        return Promise.resolve([{ status: "pending", detail: `The servers are merged at ${at}.`, input, dueAt: new Date(at) }]);
       },
       async run(due, { input: plan }, input) {
         if (hashOf(await planOf(due, input)) !== Plan.parse(plan).hash)

@@ -104,7 +104,8 @@ export interface NoticeTexts {
   trialReview(notice: TrialReviewNotice): string;
   requester(notice: RequesterNotice): string;
   /** For the requester: something that was approved could not be done in Discord. @param why a sentence of the service */
-  notCarriedOut(notice: Omit<Notice, "reason"> & { kind: string; guildName: string | undefined; why: string }): string;
+  /** @param notice.guildName undefined where the server's name is not known, null for what is done in no server */
+  notCarriedOut(notice: Omit<Notice, "reason"> & { kind: string; guildName: string | null | undefined; why: string }): string;
   /** For the channel that a request was filed in, which others read too. */
   channel(notice: Omit<Notice, "reason"> & { status: AnnouncedStatus }): string;
   comment(notice: Omit<Notice, "reason"> & { kind: string; body: string; isForOneself?: boolean }): string;

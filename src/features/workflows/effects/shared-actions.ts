@@ -26,10 +26,11 @@ export async function takenBackOf(causes: Causes, row: WorkflowEffect, reversal:
   if (cause === undefined || !Delivered.safeParse(row.undo).success) return compensationOf(row, reversal);
   const { stays, next } = await causes.afterWithdrawing(tx, { ...cause, reason });
   const detail = next?.kind === "timeout" ? `New end of the timeout: ${next.until}.` : "Reversal in Discord.";
+  const { staffRole } = DiscordEffectInput.parse(row.input);
   return {
     status: "reversed",
     detail: stays === null ? row.detail : `${row.detail} ${stays}`,
-    amends: next === null ? [] : [discordEffect(next, { id: amendsIdOf(row, tx.now), detail })],
+    amends: next === null ? [] : [discordEffect(next, { id: amendsIdOf(row, tx.now), detail, staffRole })],
   };
 }
 

@@ -17,6 +17,7 @@ import { createBulk } from "../bulk/bulk.service.ts";
 import { createComments } from "../comments/comments.service.ts";
 import { createEffectTable, type EffectRooms } from "../effects/table.ts";
 import { createEffects, type Effects } from "../effects/effects.ts";
+import type { LaterGivingDeps } from "../effects/giving.ts";
 import { createHistory } from "../history/history.service.ts";
 import { createOverturning } from "./overturn.ts";
 import { createLengths, type LengthDeps } from "./lengths.ts";
@@ -45,7 +46,7 @@ interface OwnDeps extends Deps<"database" | "events" | "guildState" | "cursors">
   audit: Pick<AuditService, "record" | "noteDenied">;
   evidence: Pick<EvidenceService, "moveInTx">;
   grants: GrantsService;
-  access: Staff & DirectDeps["access"];
+  access: Staff & DirectDeps["access"] & LaterGivingDeps["access"];
   /** Who belongs together: linked accounts share a conflict of interest. */
   reach: LinkReach;
   matches: Pick<MatchesService, "recomputeUser">;
@@ -70,7 +71,7 @@ export function createWorkflowsService(parts: WorkflowsDeps) {
   const { referencePrefix, filing = defaultFilingLimits, served, requests: reading, notices } = parts;
   const overturning = createOverturning({ audit, events, reach, effects: () => effects });
   const lengths = createLengths({ ...parts, effects: () => effects });
-  const effects: Effects = createEffects(createEffectTable({ ...parts, overturning, lengths }), notices, parts.causes, events);
+  const effects: Effects = createEffects(createEffectTable({ ...parts, overturning, lengths }), notices, parts.causes, events, parts);
   const checks = createChecks(parts);
   const suspensions = createSuspensions(parts);
   const { create, fileInTx } = createFiling({
