@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { Cron } from "croner";
 import type { Logger } from "pino";
 import { systemCall, type Call } from "./kernel/call.ts";
@@ -57,6 +58,8 @@ export function createJobs(jobs: Jobs, logger: Logger, clock: Clock = systemCloc
   let round = Promise.resolve();
   let cron: Cron | undefined;
   const stopping = new AbortController();
+  // Every timed job waits for it.
+  setMaxListeners(0, stopping.signal);
   let following: Promise<unknown> | undefined;
   const all = Object.entries(jobs).map(([name, job]): Job => {
     const { run, nextDue } = typeof job === "function" ? { run: job, nextDue: undefined } : job;

@@ -1,5 +1,7 @@
 // @module-tag both
+import { setTimeout as pause } from "node:timers/promises";
 import { expect, test } from "vitest";
+import type { User } from "../../src/sandbox/index.ts";
 import type { Prisma } from "../../src/generated/sqlite/client.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
@@ -34,6 +36,56 @@ test("a record that is in force for three seconds bans at its start, and its ban
   expect((await world.get(`/blacklist/${number}`)).body.data).toMatchObject({ status: "expired" });
   const { data } = (await world.get("/blacklist/changes")).body as { data: { number: string; op?: string }[] };
   expect(data.filter((change) => change.number === number)).toHaveLength(3);
+});
+
+/** A community that follows the file of another one, and applies what it says with a ban in one of its servers. */
+async function followers() {
+  const given = await community({}, { isScheduled: true });
+  const { world, bay, admin, stance } = given;
+  const list = (await world.post("/lists", { name: "Harbour Watch", kind: "file" }, { actor: admin })).body.data.id as string;
+  await stance(bay, { list, category: "any", stance: "apply", action: "ban" });
+  const says = async (...entries: { user: { id: string }; starts_at?: Date; expires_at?: Date }[]) => {
+    const about = { kind: "user", category: "raid", severity: "high" };
+    const records = entries.map(({ user, ...dates }) => ({ ...about, subject_id: user.id, number: `HW-${user.id}`, ...dates }));
+    const sent = await world.put(`/lists/${list}/file`, { records }, { actor: admin });
+    expect(sent.status, JSON.stringify(sent.body)).toBe(200);
+  };
+  return { ...given, says };
+}
+
+test("an entry of a followed list with dates of its own bans at its start, and its ban is lifted at its end", async () => {
+  const { world, bay, says, rows } = await followers();
+  const [user, permanent, other] = ["for a moment", "for good", "banned by hand"].map((name) => world.sandbox.createUser(name)) as [
+    User,
+    User,
+    User,
+  ];
+  for (const one of [user, permanent]) bay.addMember(one);
+  bay.ban(other, { reason: "Spam." });
+  const [starts_at, expires_at] = [inMs(2000), inMs(5000)];
+  await says({ user, starts_at, expires_at }, { user: permanent, starts_at });
+  expect([user, permanent].map((one) => isBanned(bay, one))).toEqual([false, false]);
+  const began = await late(starts_at, () => isBanned(bay, user) && isBanned(bay, permanent));
+  expect(began).toBeGreaterThanOrEqual(0);
+  expect(began).toBeLessThan(limitMs);
+  const ended = await late(expires_at, () => !isBanned(bay, user));
+  expect(ended).toBeGreaterThanOrEqual(0);
+  expect(ended).toBeLessThan(limitMs);
+  await within(async () => (await rows(user)).every(({ standingKey }) => standingKey === null));
+  expect([permanent, other].map((one) => isBanned(bay, one))).toEqual([true, true]);
+});
+
+test("dates of a followed list that pass while the service is down act when it is back", async () => {
+  const { world, bay, says } = await followers();
+  const [starting, ending] = ["starting", "ending"].map((name) => world.sandbox.createUser(name)) as [User, User];
+  for (const one of [starting, ending]) bay.addMember(one);
+  await says({ user: ending, expires_at: inMs(4000) }, { user: starting, starts_at: inMs(4000) });
+  await within(() => isBanned(bay, ending));
+  await world.app.stop();
+  await pause(4500);
+  expect([starting, ending].map((one) => isBanned(bay, one))).toEqual([false, true]);
+  await world.restart();
+  await within(() => isBanned(bay, starting) && !isBanned(bay, ending), 5000);
 });
 
 test("the bot acts on a person again when their exemption ends", async () => {
@@ -84,5 +136,37 @@ test("a request, a callsign, a leave and a permission end at their dates, also w
   expect(await states()).toEqual({ callsign: "held", request: "pending", leave: date, overrides: 1 });
   const ended = { callsign: "ended", request: "expired", leave: null, overrides: 0 };
   const ms = await late(date, async () => JSON.stringify(await states()) === JSON.stringify(ended));
+  expect(ms).toBeLessThan(limitMs);
+});
+
+test("a held change, a clearance, a request for access and a grant end at their dates", async () => {
+  const { world, owner } = await community({}, { isScheduled: true });
+  const { read, write } = world.app.database;
+  const [asked, granted] = [world.member("asked"), world.member("granted")];
+  const date = inMs(1500);
+  const month = 30 * 86_400_000;
+  const id = uuid7();
+  await write(systemCall("cli", uuid7()), async (tx) => {
+    const db = tx.db as unknown as Prisma.TransactionClient;
+    const confirmation = { code: "K7Q4", action: "keys.create", input: {}, summary: "Make a key.", permission: "api_keys.manage" };
+    const asks = { needs: ["second_person"], keys: [], rank: 0, actorId: owner.id, answers: [], status: "pending" };
+    await db.confirmation.create({ data: { id, ...confirmation, ...asks, createdAt: tx.now, expiresAt: date } });
+    const cleared = { userId: asked.id, fromServerId: "1", toServerId: "2", originReference: "POA-REQ-000001", createdAt: tx.now };
+    await db.poachClearance.create({ data: { id, ...cleared, status: "active", validUntil: date } });
+    const session = { purpose: "verification", scopes: ["guilds"], tokenHash: "of an address", status: "pending" };
+    await db.authorizationSession.create({ data: { userId: asked.id, ...session, createdAt: tx.now, expiresAt: date } });
+    const refreshedAt = new Date(date.getTime() - month);
+    const grant = { status: "active", scopes: ["guilds"], purposes: [], consentVersion: "1", grantedAt: refreshedAt, refreshedAt };
+    await db.authorization.create({ data: { userId: granted.id, ...grant, expiresAt: date } });
+  });
+  const states = async () => ({
+    confirmation: (await read.confirmation.findUniqueOrThrow({ where: { id } })).status,
+    clearance: (await read.poachClearance.findUniqueOrThrow({ where: { id } })).status,
+    session: (await read.authorizationSession.findFirstOrThrow({})).status,
+    grant: (await read.authorization.findUniqueOrThrow({ where: { userId: granted.id } })).status,
+  });
+  expect(await states()).toEqual({ confirmation: "pending", clearance: "active", session: "pending", grant: "active" });
+  const ms = await late(date, async () => Object.values(await states()).every((state) => state === "expired"));
+  expect(ms).toBeGreaterThanOrEqual(0);
   expect(ms).toBeLessThan(limitMs);
 });

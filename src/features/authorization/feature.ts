@@ -32,7 +32,10 @@ export const authorization = feature({
       returnTo: config.returnTo,
     });
   },
-  jobs: ({ authorization }) => ({ authorization: authorization.sweep, sealedTexts: authorization.renewForms }),
+  jobs: ({ authorization }) => ({
+    authorization: { run: authorization.sweep, nextDue: authorization.nextDue },
+    sealedTexts: authorization.renewForms,
+  }),
   start: ({ authorization }) => authorization.revocations.start(),
   stop: ({ authorization }) => ({ revocations: authorization.revocations.stop }),
 });

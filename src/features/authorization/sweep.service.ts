@@ -1,8 +1,9 @@
 import type { Deps } from "../deps.ts";
+import { earliestOf, firstOf } from "../../database/earliest.ts";
 import type { Authorization } from "../../generated/sqlite/client.ts";
 import type { Call } from "../../kernel/call.ts";
 import { addSeconds } from "../../kernel/clock.ts";
-import { daysBefore, retentionDays, sessionRetentionDays, refreshDueDays } from "./authorization.policy.ts";
+import { daysBefore, retentionDays, retentionEnd, sessionRetentionDays, refreshDueDays } from "./authorization.policy.ts";
 import { endGrant, type EndDeps } from "./revoke.service.ts";
 import { lockGrant } from "./grants/store.ts";
 import { endSession } from "./sessions/end.ts";
@@ -27,6 +28,8 @@ export interface SweepService {
    * what it could not be told before; a bounded part at a time.
    */
   sweep(call: Call): Promise<Swept>;
+  /** When the next session or grant expires. */
+  nextDue(): Promise<Date | null>;
 }
 
 export interface SweepDeps extends EndDeps, Deps<"database" | "audit" | "events" | "clock"> {
@@ -35,6 +38,8 @@ export interface SweepDeps extends EndDeps, Deps<"database" | "audit" | "events"
 
 const sessionsAtOnce = 200;
 const grantsAtOnce = 20;
+/** In seconds: sessions that have been over for longer wait for the minute, and are not looked for among those that were ended. */
+const lateSeconds = 3600;
 
 export function createSweepService(deps: SweepDeps): SweepService {
   return {
@@ -48,6 +53,18 @@ export function createSweepService(deps: SweepDeps): SweepService {
         revocations_told: await deps.revocations.tasks.runDue(call),
         grants_refreshed: await deps.refreshDue(call),
       };
+    },
+
+    async nextDue() {
+      const { read } = deps.database;
+      const expiresAt = { gt: addSeconds(deps.clock.now(), -lateSeconds) };
+      const open = [
+        { status: "pending", expiresAt },
+        { status: "opened", expiresAt },
+      ];
+      const refreshedAt = await earliestOf(read, "Authorization", "refreshedAt", [{ status: "active" }]);
+      const session = await earliestOf(read, "AuthorizationSession", "expiresAt", open);
+      return firstOf(session, refreshedAt && retentionEnd(refreshedAt));
     },
   };
 }

@@ -1,6 +1,7 @@
 import type { Deps } from "../deps.ts";
 import { createHold, lockAsked, type Apply, type Confirmable } from "./hold.ts";
 import type { Database, Tx } from "../../database/database.ts";
+import { earliestOf } from "../../database/earliest.ts";
 import type { ApiKey } from "../../generated/sqlite/client.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
 import { systemClock, type Clock } from "../../kernel/clock.ts";
@@ -146,5 +147,8 @@ export function createSweep({ database, records, clock }: { database: Database; 
       requirePermission(call, "system.act");
       return await inBatches(batch, () => expireBatch(call));
     },
+
+    /** When the next held change expires. */
+    nextDue: (): Promise<Date | null> => earliestOf(database.read, "Confirmation", "expiresAt", [{ status: "pending" }]),
   };
 }

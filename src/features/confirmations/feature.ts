@@ -12,5 +12,5 @@ export const confirmations = feature({
     return { confirmations: createConfirmationsService({ ...deps, confirmInDiscord, secondPersonForDanger }) };
   },
   routes: ({ confirmations }) => confirmationsRoutes(confirmations),
-  jobs: ({ confirmations }) => ({ confirmations: confirmations.expireDue }),
+  jobs: ({ confirmations }) => ({ confirmations: { run: confirmations.expireDue, nextDue: confirmations.nextDue } }),
 });

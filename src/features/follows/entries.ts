@@ -1,8 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Deps } from "../deps.ts";
+import { earliestOf, firstOf } from "../../database/earliest.ts";
 import { insertRows } from "../../database/insert.ts";
 import type { ReadClient, TransactionClient, Tx } from "../../database/database.ts";
 import type { FollowedEntry, FollowedList } from "../../generated/sqlite/client.ts";
+import { requirePermission, type Call } from "../../kernel/call.ts";
 import type { ListedByView, ListedLinkView } from "../../kernel/listed-by.ts";
 import { severities } from "../../kernel/vocabulary.ts";
 import { isInForce, isKept, type KeptEntry } from "./follows.policy.ts";
@@ -19,6 +21,8 @@ export type FollowedEntries = ReturnType<typeof createFollowedEntries>;
 /** Values of one statement, of which SQLite is given at most 999. */
 const idsAtOnce = 900;
 const readAtOnce = 5000;
+/** The setting that holds up to when the starts and ends of entries were reported. */
+const reportedKey = "followed_entries_reported";
 const empty = {
   kind: null,
   subject: null,
@@ -51,6 +55,36 @@ export function createFollowedEntries({ database, clock }: Deps<"database" | "cl
     if (userIds.length > 0) for (const hear of hearers) hear(tx, userIds);
   }
 
+  /** Up to when starts and ends were reported; null: no list is followed, so there are none. */
+  async function reportedUntil(db: Pick<ReadClient | TransactionClient, "setting" | "followedList">): Promise<Date | null> {
+    const row = await db.setting.findUnique({ where: { key: reportedKey } });
+    if (row !== null) return new Date(String(row.value));
+    return (await db.followedList.findFirst({ orderBy: { createdAt: "asc" }, select: { createdAt: true } }))?.createdAt ?? null;
+  }
+
+  /** The accounts whose entries started or ended in a stretch of time. What was stored after its date was reported when it was stored. */
+  async function datedBetween(tx: Tx, from: Date, now: Date): Promise<string[]> {
+    const dated = { gt: from, lte: now };
+    const select = { subject: true, updatedAt: true, startsAt: true, expiresAt: true } as const;
+    const started = await tx.db.followedEntry.findMany({ where: { kind: "user", startsAt: dated }, select });
+    const ended = await tx.db.followedEntry.findMany({ where: { kind: "user", expiresAt: dated }, select });
+    const due = [
+      ...started.filter(({ updatedAt, startsAt }) => startsAt !== null && updatedAt < startsAt),
+      ...ended.filter(({ updatedAt, expiresAt }) => expiresAt !== null && updatedAt < expiresAt),
+    ];
+    return [...new Set(due.flatMap(({ subject }) => subject ?? []))];
+  }
+
+  /** When the next entry starts or ends. */
+  async function nextDue(): Promise<Date | null> {
+    const from = await reportedUntil(database.read);
+    if (from === null) return null;
+    return firstOf(
+      await earliestOf(database.read, "FollowedEntry", "startsAt", [{ kind: "user", startsAt: { gt: from } }]),
+      await earliestOf(database.read, "FollowedEntry", "expiresAt", [{ kind: "user", expiresAt: { gt: from } }]),
+    );
+  }
+
   /** Forget everything a list has said. */
   async function forgetAll(tx: Tx, listId: string): Promise<void> {
     const before = await tx.db.followedEntry.findMany({ where: { listId, kind: { not: null } } });
@@ -63,10 +97,7 @@ export function createFollowedEntries({ database, clock }: Deps<"database" | "cl
     /** How many lists are followed. No I/O. */
     count: (): number => lists.size,
 
-    /**
-     * Hear, in the transaction, of whose entries a list has started, changed or ended. What starts or ends by its own time alone is not told:
-     * the origin tells of it within a minute.
-     */
+    /** Hear, in the transaction, about whom a list says something else: entries that were stored, changed or removed, or whose date has come. */
     onChange: (hear: OnChange): void => void hearers.push(hear),
 
     /** Hear, in the transaction, of a list that is followed no more. */
@@ -84,6 +115,25 @@ export function createFollowedEntries({ database, clock }: Deps<"database" | "cl
 
     /** What a followed list is called; undefined where none has this id. No I/O. */
     nameOf: (id: string): string | undefined => lists.get(id)?.name,
+
+    nextDue,
+
+    /** Report the accounts whose entries have started or ended by their own dates. For the job that runs at these dates. @returns how many */
+    async reportDated(call: Call): Promise<number> {
+      requirePermission(call, "system.act");
+      const next = await nextDue();
+      if (next === null || next > clock.now()) return 0;
+      return await database.write(call, async (tx) => {
+        await tx.lock(reportedKey);
+        const from = await reportedUntil(tx.db);
+        if (from === null || from >= tx.now) return 0;
+        const userIds = await datedBetween(tx, from, tx.now);
+        if (userIds.length > 0) for (const hear of hearers) hear(tx, userIds);
+        const value = tx.now.toISOString();
+        await tx.db.setting.upsert({ where: { key: reportedKey }, create: { key: reportedKey, value }, update: { value } });
+        return userIds.length;
+      });
+    },
 
     listed,
     inForce,

@@ -11,6 +11,7 @@ import { createFollowsService, type FollowsDeps } from "./follows.service.ts";
 /** What followed lists say, as other features ask it. */
 export const followedEntries = feature({
   create: (deps: Pick<Core, "database" | "clock" | "changes">) => ({ followedEntries: createFollowedEntries(deps) }),
+  jobs: ({ followedEntries }) => ({ followedEntries: { run: followedEntries.reportDated, nextDue: followedEntries.nextDue } }),
   async load({ followedEntries, changes }) {
     changes.listen("followed_lists", oneAtATime(followedEntries.load));
     await followedEntries.load();

@@ -1,4 +1,5 @@
 import type { ReadClient, TransactionClient } from "../../database/database.ts";
+import { firstOf } from "../../database/earliest.ts";
 import { can, requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
 import { recordNotFound } from "../../kernel/errors.ts";
 import { walk, walkedPage } from "../../database/walk.ts";
@@ -30,7 +31,7 @@ export function createRegistryService(deps: RegistryDeps) {
   const { database, cursors, clock } = deps;
   const rows = createServerRows(deps);
   const { sweepAgreements, nextAgreement, ...agreements } = createAgreements(deps);
-  const { sweepClearances, ...clearances } = createClearances(deps);
+  const { sweepClearances, nextClearance, ...clearances } = createClearances(deps);
   const { sweepInvites } = createInviteSweep(deps);
 
   return {
@@ -92,8 +93,8 @@ export function createRegistryService(deps: RegistryDeps) {
       return (await sweepAgreements(call)) + (await sweepClearances(call)) + (await sweepInvites(call));
     },
 
-    /** When the next agreement starts or ends. */
-    nextDue: nextAgreement,
+    /** When the next agreement starts or ends, or the next clearance ends. */
+    nextDue: async (): Promise<Date | null> => firstOf(await nextAgreement(), await nextClearance()),
   };
 }
 

@@ -1,6 +1,7 @@
 import type { Deps } from "../../deps.ts";
 import { z } from "zod";
 import type { ReadClient, Tx, TransactionClient } from "../../../database/database.ts";
+import { earliestOf } from "../../../database/earliest.ts";
 import type { PoachClearance, Prisma } from "../../../generated/sqlite/client.ts";
 import { inBatches } from "../../../kernel/pause.ts";
 import { requirePermission, type Call } from "../../../kernel/call.ts";
@@ -142,6 +143,9 @@ export function createClearances({ database, audit, events, cursors, clock }: Cl
 
     /** End the clearances past their end; answers how many. */
     sweepClearances: (call: Call): Promise<number> => inBatches(batch, () => expireBatch(call)),
+
+    /** When the next clearance ends. */
+    nextClearance: (): Promise<Date | null> => earliestOf(database.read, "PoachClearance", "validUntil", [{ status: active }]),
   };
 }
 
