@@ -37,6 +37,8 @@ export interface Marker {
 export interface CauseSource {
   feature: CauseInForce["feature"];
   causesOf(tx: Tx, place: Place): Promise<readonly CauseInForce[]>;
+  /** Whether the bot still has something to do to the person there. */
+  isUnderWay(tx: Tx, place: Place): Promise<boolean>;
   /** Texts of which the reason of every ban that the bot made for this feature contains one. */
   signsOf(tx: Tx, place: Place): Promise<readonly string[]>;
   /** Record that a cause has taken over what another one did; of a pending one, that its action may be done already. */
@@ -171,6 +173,12 @@ export function createCausesInForce() {
 
     /** Everything in force for a person in a guild, the oldest first. */
     of,
+
+    /** Whether the bot still has something to do to a person in a guild: what Discord shows now is about to change. */
+    async isUnderWay(tx: Tx, place: Place): Promise<boolean> {
+      for (const source of sources) if (await source.isUnderWay(tx, place)) return true;
+      return false;
+    },
 
     /** When the timeouts in force for a person in a guild end; null without any. */
     async timedOutUntil(tx: Tx, place: Place): Promise<Date | null> {

@@ -17,6 +17,7 @@ function createSource(feature: CauseInForce["feature"]) {
   const source: CauseSource = {
     feature,
     causesOf: () => Promise.resolve(causes),
+    isUnderWay: () => Promise.resolve(causes.some(({ state }) => state === "pending")),
     signsOf: () => Promise.resolve([]),
     mark(_tx, id, { changed }) {
       Object.assign(causes.find((cause) => cause.id === id) ?? {}, { changed });

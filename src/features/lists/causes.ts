@@ -21,6 +21,11 @@ export function createListCauses(ledger: Pick<Ledger, "change">): CauseSource {
       return (await db.listAction.findMany({ where, orderBy: { id: "asc" } })).flatMap((row) => causeOf(row) ?? []);
     },
 
+    async isUnderWay({ db }, { guildId, userId }) {
+      const where = { guildId, userId, stance: "apply", state: { in: ["pending", "undoing"] } };
+      return (await db.listAction.findFirst({ where, select: { id: true } })) !== null;
+    },
+
     async signsOf({ db }, { guildId, userId }) {
       const rows = await db.listAction.findMany({ where: { guildId, userId, stance: "apply", action: "ban" }, select: { id: true } });
       return rows.map(markOf);

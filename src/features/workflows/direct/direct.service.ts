@@ -44,7 +44,7 @@ interface DirectAccess extends Ranks {
 export interface DirectDeps extends DirectSettingsDeps, LookingDeps, Pick<PartsDeps, "logger">, Deps<"database" | "clock"> {
   /** Tells what Discord would refuse. */
   judge: Judge;
-  causes: Pick<CausesInForce, "of">;
+  causes: Pick<CausesInForce, "of" | "isUnderWay">;
   access: DirectAccess;
   reach: Pick<LinkReach, "linkedAccountsOf">;
   fileInTx: FileInTx;

@@ -33,14 +33,15 @@ export function memberActionOf(
 
 /**
  * Refuse what Discord would refuse, and what would change nothing. Bans and timeouts that were decided here are in force until they are
- * lifted here, whatever Discord shows at the moment: they can be lifted, and another decision adds its own length to them.
+ * lifted here, whatever Discord shows at the moment: they can be lifted, and another decision adds its own length to them. What is about to
+ * change is no objection either: whoever bans while an unban is under way wants the ban.
  * @throws ProblemError discord_would_refuse, invalid_transition
  */
 export async function requirePossible(
   tx: Tx,
   { kind, guildId, userId }: MemberAction,
   verdict: Verdict | null,
-  causes: Pick<CausesInForce, "of">,
+  causes: Pick<CausesInForce, "of" | "isUnderWay">,
 ): Promise<void> {
   if (verdict === null || verdict.outcome === "waits") return;
   const { outcome, code, detail } = verdict;
@@ -49,5 +50,6 @@ export async function requirePossible(
   const about = kind === "timeout" || kind === "timeout_lift" ? "timeout" : "ban";
   const decided = await causes.of(tx, { guildId, userId });
   if (decided.some((cause) => cause.kind === about && (cause.until === null || cause.until > tx.now))) return;
+  if (await causes.isUnderWay(tx, { guildId, userId })) return;
   throw new ProblemError("invalid_transition", { detail, extra });
 }

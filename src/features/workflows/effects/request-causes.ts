@@ -40,6 +40,19 @@ export function createRequestCauses(wake: () => void, events: Pick<EventsService
       });
     },
 
+    async isUnderWay({ db }, { guildId, userId }) {
+      const rows = await db.workflowEffect.findMany({
+        where: {
+          status: "pending",
+          key: { startsWith: "discord." },
+          input: { not: Prisma.DbNull },
+          request: { subjects: { some: { kind: "user", subjectId: userId } } },
+        },
+        select: { input: true },
+      });
+      return rows.some(({ input }) => (input as { guildId?: unknown } | null)?.guildId === guildId);
+    },
+
     async signsOf(tx, place) {
       return (await effectsOf(tx, place)).flatMap(({ cause }) => (cause.kind === "ban" ? [cause.reference] : []));
     },
