@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import { ownGuilds } from "../../features/workflows-ground.ts";
 
 /** What is filed about the same few: a person, another one, and three servers. Ids stand for themselves in `fill`. */
 export interface Wish {
@@ -14,6 +15,7 @@ export interface History extends Wish {
 const reason = "This is what is said about it here.";
 const days = fc.constantFrom<object[]>({}, { duration: null }, { duration: "P20D" });
 const severity = fc.constantFrom("low", "medium", "high", "critical");
+const places = fc.constantFrom<object[]>({ everywhere: true }, { guild_ids: [ownGuilds[0]] }, { guild_ids: [ownGuilds[1], ownGuilds[0]] });
 const user = fc.constantFrom("$user", "$user", "$other");
 const wish = (kind: string, body: fc.Arbitrary<object>): fc.Arbitrary<Wish> => body.map((more) => ({ kind, body: { reason, ...more } }));
 const spread = (parts: fc.Arbitrary<object[]>): fc.Arbitrary<object> => parts.map((all) => Object.assign({}, ...all) as object);
@@ -115,7 +117,9 @@ export const wishes: Readonly<Record<string, fc.Arbitrary<Wish>>> = {
           action: fc.constantFrom("note", "warning", "strike", "probation", "suspension", "demotion", "termination", "blacklist_referral"),
           points: fc.nat({ max: 6 }),
           demote_to: fc.constant("helper"),
-          discord: fc.record({ action: fc.constantFrom("none", "timeout", "role_remove", "kick", "ban") }),
+          discord: fc
+            .tuple(fc.constantFrom("none", "timeout", "role_remove", "kick", "ban"), places)
+            .map(([action, place]) => (action === "none" ? { action } : { action, ...place })),
         }),
         days,
       ),
