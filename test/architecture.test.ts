@@ -88,10 +88,7 @@ function actsByItself(path: string, source: string): boolean {
 /** What waits and tries again without being stored work, each with its own pace. */
 const ownPaces = [
   "src/database/write.ts", // transactions that met another one
-  "src/discord/gateway/", // reconnects
-  "src/discord/guild/writer.ts", // what was learned from the gateway
-  "src/discord/registration/", // commands at Discord
-  "src/discord/rest/rest.ts", // repeats of one call
+  "src/discord/gateway/identify-budget.ts", // session starts, of which Discord allows so many a day
   "src/features/follows/reading.ts", // when a list of others is read again
   "src/client/", // the caller's own retries
 ];
@@ -104,8 +101,9 @@ const contents: Record<string, (path: string, source: string) => boolean> = {
     /\bactions\??\.perform\b/.test(source) && !/^src\/(discord|discord-actions)\//.test(path),
   "routes that act on people are those of src/discord/actions/ alone": actsByItself,
   // `leaseExpiresAt` is the claim of a person on a request.
-  "stored work has its lease and its back-off from src/kit/task.ts": (path, source) =>
+  "stored work has its lease from src/kit/task.ts, and repeats their pauses from src/kernel/pause.ts": (path, source) =>
     path !== "src/kit/task.ts" &&
+    path !== "src/kernel/pause.ts" &&
     (/\b(function|const|let) lease(?!ExpiresAt)\w*|\bleased?(Until|EndsAt|By)\b/.test(source) ||
       (/\b2 \*\* (?!3[12]\b)/.test(source) && !ownPaces.some((one) => path.startsWith(one)))),
   "names are kebab-case: topic, or topic.role": (path) =>
@@ -186,9 +184,21 @@ test.each([
     "src/discord/guild/member-read.ts",
     'const request = { method: "PATCH", route: Routes.guildMember(guildId, userId) };',
   ],
-  ["stored work has its lease and its back-off from src/kit/task.ts", "src/features/lists/a.ts", "const leaseSeconds = 30;"],
-  ["stored work has its lease and its back-off from src/kit/task.ts", "src/features/lists/a.ts", "where: { leasedUntil: { lt: now } }"],
-  ["stored work has its lease and its back-off from src/kit/task.ts", "src/features/lists/a.ts", "const ms = 1000 * 2 ** attempts;"],
+  [
+    "stored work has its lease from src/kit/task.ts, and repeats their pauses from src/kernel/pause.ts",
+    "src/features/lists/a.ts",
+    "const leaseSeconds = 30;",
+  ],
+  [
+    "stored work has its lease from src/kit/task.ts, and repeats their pauses from src/kernel/pause.ts",
+    "src/features/lists/a.ts",
+    "where: { leasedUntil: { lt: now } }",
+  ],
+  [
+    "stored work has its lease from src/kit/task.ts, and repeats their pauses from src/kernel/pause.ts",
+    "src/features/lists/a.ts",
+    "const ms = 1000 * 2 ** attempts;",
+  ],
   ["names are kebab-case: topic, or topic.role", "src/http/rateLimit.ts", ""],
   ["names say what is in a file", "src/http/date-utils.ts", ""],
 ])("the rule is seen when broken: %s (%s, %s)", (rule, path, source) => {

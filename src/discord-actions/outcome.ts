@@ -1,5 +1,6 @@
 import type { DiscordAction, Performed } from "../kernel/discord-port.ts";
-import { nextAttempt, type BackOff } from "../kit/task.ts";
+import type { BackOff } from "../kernel/pause.ts";
+import { nextAttempt } from "../kit/task.ts";
 
 /** An action that is tried. */
 export interface Attempt {

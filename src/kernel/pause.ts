@@ -35,3 +35,21 @@ export async function inBatches(size: number, part: () => Promise<number>): Prom
     if (done < size) return total;
   }
 }
+
+export interface BackOff {
+  /** The first pause, in milliseconds; it doubles with each attempt. */
+  firstMs?: number;
+  /** The longest pause, in milliseconds. */
+  mostMs?: number;
+  /** What the other side asks to be left alone for, in milliseconds. */
+  leastMs?: number;
+}
+
+/**
+ * How long to wait before the next attempt, in milliseconds, spread by a quarter either way.
+ * @param attempts how many there were, from 1
+ */
+export function backOff(attempts: number, { firstMs = 5000, mostMs = 3_600_000, leastMs = 0 }: BackOff = {}): number {
+  const jitter = 0.75 + Math.random() / 2;
+  return Math.max(leastMs, Math.min(firstMs * 2 ** (attempts - 1), mostMs) * jitter);
+}

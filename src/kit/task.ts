@@ -3,7 +3,7 @@ import { requirePermission, systemCall, type Call } from "../kernel/call.ts";
 import { addSeconds, type Clock } from "../kernel/clock.ts";
 import { ProblemError } from "../kernel/errors.ts";
 import { uuid7 } from "../kernel/ids.ts";
-import { pause } from "../kernel/pause.ts";
+import { backOff, pause, type BackOff } from "../kernel/pause.ts";
 
 /** How an attempt at a task ended. `later`: the task has a new date; `passed`: another task or process comes first. */
 export type Attempted = "ended" | "later" | "passed";
@@ -54,7 +54,6 @@ export interface TaskDeps {
 }
 
 const second = 1000;
-const hour = 3600 * second;
 const readAtOnce = 32;
 /** In milliseconds. */
 const pauses = { longest: 60 * second, shortest: 250, notReady: 2 * second, unreadable: 5 * second };
@@ -67,24 +66,6 @@ export const leaseSeconds = 60;
 /** When a lease that begins now ends. */
 export function leaseFrom(now: Date): Date {
   return addSeconds(now, leaseSeconds);
-}
-
-export interface BackOff {
-  /** The first pause, in milliseconds; it doubles with each attempt. */
-  firstMs?: number;
-  /** The longest pause, in milliseconds. */
-  mostMs?: number;
-  /** What the other side asks to be left alone for, in milliseconds. */
-  leastMs?: number;
-}
-
-/**
- * How long to wait before the next attempt, in milliseconds, spread by a quarter either way.
- * @param attempts how many there were, from 1
- */
-export function backOff(attempts: number, { firstMs = 5 * second, mostMs = hour, leastMs = 0 }: BackOff = {}): number {
-  const jitter = 0.75 + Math.random() / 2;
-  return Math.max(leastMs, Math.min(firstMs * 2 ** (attempts - 1), mostMs) * jitter);
 }
 
 /** The date of the next attempt; null if there was the last one. */

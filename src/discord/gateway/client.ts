@@ -1,6 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { GatewayIntentBits } from "discord-api-types/v10";
 import { Client, DiscordAPIError, Options, type REST, RESTJSONErrorCodes, type WebSocketOptions } from "discord.js";
+import { backOff } from "../../kernel/pause.ts";
 import { userAgentAppendix } from "../rest/rest.ts";
 
 interface ClientOptions {
@@ -84,7 +85,7 @@ function repeatAnswers(rest: REST, firstMs = 100): void {
         return await once({ ...request, signal: AbortSignal.timeout(attemptMs) });
       } catch (error) {
         if (tried > 1 && isTaken(error)) return undefined;
-        const pauseMs = firstMs * Math.min(maxFactor, 2 ** (tried - 1)) * (0.75 + Math.random() / 2);
+        const pauseMs = backOff(tried, { firstMs, mostMs: firstMs * maxFactor });
         if (error instanceof DiscordAPIError || tried >= attempts || performance.now() + pauseMs > end) throw error;
         await wait(pauseMs, undefined, { ref: false });
       }

@@ -5,7 +5,7 @@ import type { GuildFeed } from "../guild/create-guild-state.ts";
 import { createMemberSource } from "../guild/member-read.ts";
 import { createDispatcher, type InteractionHandlers } from "../interactions/dispatcher.ts";
 import type { ServedGuilds } from "../guild-state.ts";
-import { pause, waitAtMost } from "../../kernel/pause.ts";
+import { backOff, pause, waitAtMost } from "../../kernel/pause.ts";
 import { createRegistration } from "../registration/registration.ts";
 import type { DiscordRest } from "../rest/rest.ts";
 import { createIdentifyBudget, maxAwayMs, type BuildThrottler } from "./identify-budget.ts";
@@ -117,7 +117,7 @@ export function createConnection(options: ConnectionOptions & ConnectionDeps, se
       if (end.isFatal) return;
       failures = status.readyCount() > readyBefore ? 1 : failures + 1;
       const maxMs = end.isExhausted === true ? 60_000 : maxAwayMs;
-      await pause(Math.min(maxMs, retryMs * 2 ** (failures - 1)) * (0.75 + Math.random() / 2), stopping.signal);
+      await pause(backOff(failures, { firstMs: retryMs, mostMs: maxMs }), stopping.signal);
     }
   };
 

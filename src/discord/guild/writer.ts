@@ -4,7 +4,7 @@ import { systemCall } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 import { emptyRows, type GuildRows, writeRows } from "./mirror.ts";
-import { pause } from "../../kernel/pause.ts";
+import { backOff, pause } from "../../kernel/pause.ts";
 
 /** Rows of one transaction: enough to swallow a burst, few enough that other writers wait milliseconds. */
 const batchSize = 1000;
@@ -52,7 +52,7 @@ export function createGuildWriter({ database, logger, onCommitted, onGivenUp, re
     } else if (failures === 1) {
       logger.warn({ code: error.code }, "guild state: the database refuses writes; they are repeated");
     }
-    await pause(Math.min(5000, retryMs * 2 ** Math.min(failures - 1, 6)) * (0.5 + Math.random() / 2), stopping.signal);
+    await pause(backOff(failures, { firstMs: retryMs, mostMs: 5000 }), stopping.signal);
   };
 
   const drain = async (): Promise<void> => {

@@ -1,7 +1,7 @@
 import { ApplicationCommandType, Routes } from "discord-api-types/v10";
 import type { DiscordRequest } from "../../kernel/discord-port.ts";
 import { ProblemError } from "../../kernel/errors.ts";
-import { pause } from "../../kernel/pause.ts";
+import { backOff, pause } from "../../kernel/pause.ts";
 import { type Change, compareLists, type Difference, type Fields } from "./compare.ts";
 import { isRefusal } from "../library.ts";
 import { rateLimitWait, refusalStatus } from "../rest/errors.ts";
@@ -105,7 +105,7 @@ function createPatientCall({ rest, onWait, patienceMs = 0, callMs = 15_000, sign
         if (!(error instanceof ProblemError) || error.code !== "discord_unavailable" || signal.aborted || rest.isTokenRefused())
           throw error;
         const isLimit = rateLimitWait(error.cause) !== undefined;
-        const ms = isLimit ? (error.retryAfter ?? 1) * 1000 : firstPauseMs * 2 ** failures;
+        const ms = isLimit ? (error.retryAfter ?? 1) * 1000 : backOff(failures + 1, { firstMs: firstPauseMs });
         if (isLimit ? ms > left : !isOne || (failures += 1) >= tries) throw error;
         if (isLimit) {
           left -= ms;

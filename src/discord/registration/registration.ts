@@ -1,6 +1,7 @@
 import type { RESTPostAPIApplicationCommandsJSONBody } from "discord.js";
 import type { Logger } from "pino";
 import { ProblemError } from "../../kernel/errors.ts";
+import { backOff } from "../../kernel/pause.ts";
 import { labelOf, payloadOf } from "./compare.ts";
 import { createCommandList, commandRefusal } from "./list.ts";
 import { safeError } from "../rest/errors.ts";
@@ -52,8 +53,8 @@ export function createRegistration({ rest, clientId, payloads, logger, retryMs =
         logger.warn({ err: safeError(problem?.cause ?? error) }, "slash commands could not be registered; trying again");
         if (state !== "running") return;
         const retryAfterMs = (problem?.retryAfter ?? 0) * 1000;
-        const pauseMs = Math.max(Math.min(600_000, retryMs * 2 ** failures), Math.min(86_400_000, retryAfterMs));
-        timer = setTimeout(() => attempt(failures + 1), pauseMs).unref();
+        const leastMs = Math.min(86_400_000, retryAfterMs);
+        timer = setTimeout(() => attempt(failures + 1), backOff(failures, { firstMs: retryMs, mostMs: 600_000, leastMs })).unref();
       },
     );
   };
@@ -62,7 +63,7 @@ export function createRegistration({ rest, clientId, payloads, logger, retryMs =
     start() {
       if (state !== "idle") return;
       state = "running";
-      attempt(0);
+      attempt(1);
     },
     isDone: () => state === "done",
     stop() {

@@ -2,7 +2,7 @@ import type { RequestMethod, REST } from "discord.js";
 import type { Logger } from "pino";
 import { systemClock, type Clock } from "../../kernel/clock.ts";
 import type { CallPurpose, DiscordCalls, DiscordRequest } from "../../kernel/discord-port.ts";
-import { pause } from "../../kernel/pause.ts";
+import { backOff, pause } from "../../kernel/pause.ts";
 import { tokenInstruction } from "../gateway/close-codes.ts";
 import { createClockCheck } from "./clock-check.ts";
 import { isRefusal, loadLibrary } from "../library.ts";
@@ -180,7 +180,7 @@ function pauseBefore(
   if (wait !== undefined) return wait + 50;
   if (isRefusal(error) || method === "POST" || method === "PATCH") return undefined;
   if (tried >= (purpose === "lookup" ? lookUpAttempts : attempts)) return undefined;
-  return firstMs * 2 ** (tried - 1) * (0.75 + Math.random() / 2);
+  return backOff(tried, { firstMs });
 }
 
 function zeroCounts(): CallCounts {

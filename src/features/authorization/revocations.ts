@@ -6,7 +6,8 @@ import { Prisma, type TokenRevocation } from "../../generated/sqlite/client.ts";
 import type { Call } from "../../kernel/call.ts";
 import { addSeconds } from "../../kernel/clock.ts";
 import { ProblemError } from "../../kernel/errors.ts";
-import { backOff, createTasks, type Tasks } from "../../kit/task.ts";
+import { backOff } from "../../kernel/pause.ts";
+import { createTasks, type Tasks } from "../../kit/task.ts";
 import { sealedIn, keyedHash } from "../../kernel/secrets.ts";
 
 /**
