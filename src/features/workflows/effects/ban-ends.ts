@@ -33,7 +33,7 @@ export const createBanEnd = (causes: Causes): Effect<EffectInputs["discord.ban_e
     const [lift] = amends;
     return lift === undefined
       ? { status: "done", detail: "The ban is over, and there was nothing to lift." }
-      : { ...lift, detail: "The ban is over.", dueAt: tx.now };
+      : { ...lift, detail: "End of the ban.", dueAt: tx.now };
   },
 });
 
