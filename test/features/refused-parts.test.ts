@@ -246,6 +246,28 @@ describe("where Discord refuses a part of a decision, or of taking it back", () 
     expect(await actionOf(user)).toMatchObject({ kind: "warning", voided: null });
   });
 
+  test("a recruit of whom nothing was stored gets the role; where Discord refuses it, the requester hears which one", async () => {
+    const [deck, user, newcomer] = [world.guild.createRole("Deckhand", { position: 1 }), world.member(), world.member()];
+    const body = { name: "deckhand", rank: 12, level: "viewer", discord: [{ guild_id: world.guild.id, role_id: deck.id }] };
+    expect((await world.put("/staffroles/deckhand", body, { actor: owner })).status).toBe(200);
+    const fault = refuse(`PUT /guilds/${world.guild.id}/members/${user.id}/roles/${deck.id}`);
+    const asked = { user_id: user.id, position: "deckhand", timezone: "Europe/Berlin", trial_days: 0, reason };
+    const { reference } = await post("/workflows/recruitment", asked, admin);
+    await decide(reference, owner, "approve", "recruitment");
+    await deliver();
+    await deliver();
+    fault.clear();
+    expect(told(admin, reference, `Role Deckhand in Harbour. ${missing}`)).toEqual([
+      expect.stringContaining("Your request (recruitment) was approved, but I could not do all of it in **Harbour**."),
+    ]);
+    expect(await world.app.database.read.rosterEntry.findUnique({ where: { userId: user.id } })).toMatchObject({ staffRole: "deckhand" });
+    const { reference: other } = await post("/workflows/recruitment", { ...asked, user_id: newcomer.id }, admin);
+    await decide(other, owner, "approve", "recruitment");
+    await deliver();
+    expect(world.guild.member(newcomer)?.roles).toEqual([deck.id]);
+    expect(told(admin, other, "could not")).toEqual([]);
+  });
+
   test("a demotion and a termination stay on the roster, and the requester hears which roles stayed in Discord", async () => {
     const [sailor, mate] = [world.guild.createRole("Sailor", { position: 3 }), world.guild.createRole("Mate", { position: 2 })];
     for (const [key, role, rank] of [["sailor", sailor, 20] as const, ["mate", mate, 15] as const]) {
