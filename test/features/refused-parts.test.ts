@@ -184,6 +184,23 @@ describe("where Discord refuses a part of a decision, or of taking it back", () 
     expect(isBanned(user)).toBe(false);
   });
 
+  test("a ban that is put in force again after a reversal ends at its date, too", async () => {
+    const user = world.member();
+    const target = await direct(user, { action: "ban", duration: "P1D" });
+    const { reference } = await post("/workflows/appeal", { target, grounds: "The account was stolen that day.", user_id: user.id }, mod);
+    await decide(reference, admin, "overturn", "appeal");
+    await deliver();
+    expect(isBanned(user)).toBe(false);
+    await decide(reference, owner, "reverse", "appeal");
+    await deliver();
+    expect([(await view(target)).status, isBanned(user)]).toEqual(["approved", true]);
+    offset += 1.01 * day;
+    await deliver();
+    await deliver();
+    offset = 0;
+    expect(isBanned(user)).toBe(false);
+  });
+
   test("the end of a ban that one person decided alone is told to them", async () => {
     const user = world.member();
     const reference = await direct(user, { action: "ban", duration: "P1D" });
