@@ -242,6 +242,46 @@ describe("where Discord refuses a part of a decision, or of taking it back", () 
     expect(await actionOf(user)).toMatchObject({ kind: "ban", voided: null });
   });
 
+  test("a timeout that both servers refuse is taken back whole, and each that is done after all is told of, without the other", async () => {
+    const user = world.member();
+    quay.addMember(user);
+    const faults = [world.guild, quay].map(({ id }) => refuse(`PATCH /guilds/${id}/members/${user.id}`));
+    const guild_ids = [world.guild.id, quay.id];
+    const reference = await approved(user, { action: "timeout", duration: "P1D", discord: { action: "none", guild_ids } });
+    await deliver();
+    for (const fault of faults) fault.clear();
+    const [first, ...corrections] = messagesTo(user);
+    expect(corrections.at(-1)).toContain("(timeout) was not carried out. It doesn't count.");
+    expect(await actionOf(user)).toMatchObject({ kind: "timeout", voided: { by: null } });
+    // The last one, which is in the second server.
+    await retry(reference, "discord.punish");
+    await deliver();
+    expect(await actionOf(user)).toMatchObject({ kind: "timeout", voided: null });
+    expect(messagesTo(user).slice(1 + corrections.length)).toEqual([
+      first,
+      expect.stringContaining("the timeout in **Harbour** was not carried out"),
+    ]);
+  });
+
+  test("a timeout that is put in force again and refused then is voided in its case, and the person hears of it", async () => {
+    const user = world.member();
+    const target = await direct(user, { action: "timeout", duration: "P1D" });
+    const { reference } = await post("/workflows/appeal", { target, grounds: "The account was stolen that day.", user_id: user.id }, mod);
+    await decide(reference, admin, "overturn", "appeal");
+    await deliver();
+    const before = messagesTo(user).length;
+    const fault = refuse(`PATCH /guilds/${world.guild.id}/members/${user.id}`);
+    await decide(reference, owner, "reverse", "appeal");
+    await deliver();
+    await deliver();
+    fault.clear();
+    const since = messagesTo(user).slice(before);
+    expect(since).toEqual([expect.stringContaining("timed you out"), expect.stringContaining("was not carried out")]);
+    const [found] = (await world.get(`/cases?subject=${user.id}`, { actor: owner })).body.data;
+    const actions = (await world.get(`/cases/${found.id}/actions`, { actor: owner })).body.data as { voided: object | null }[];
+    expect(actions.filter(({ voided }) => voided === null)).toEqual([]);
+  });
+
   test("a warning counts though Discord refuses the timeout that goes with it, and the person hears that they are not timed out", async () => {
     const user = world.member();
     const fault = refuse(`PATCH /guilds/${world.guild.id}/members/${user.id}`);

@@ -52,34 +52,34 @@ export function createConsequences({ actions, effects, notices, guildState }: Co
   /** The case keeps whether the person was told. What they were told that was refused meanwhile is corrected. */
   async function keepNotice(tx: Tx, request: Request, notice: WorkflowEffect): Promise<Added[]> {
     const { status } = notice;
-    const action = caseActionOf(request);
+    const action = caseActionOf(request, notice);
     if (action !== undefined && (status === "done" || status === "failed"))
       await actions.noticeInTx(tx, action, status === "done" ? "delivered" : "failed");
     if (status !== "done") return [];
-    const acts = actsOf(request, userOf(notice.input));
+    const acts = actsOf(request, notice);
     const refused = acts.filter((act) => act.status === "failed");
     const [first] = refused;
     if (first === undefined) return [];
     if (isMeasure(request) && acts.every(isNotDone)) return correctAll(tx, request, { act: first, notice });
-    return refused.flatMap((act) => correctOne(tx, request, { act, notice }));
+    return refused.flatMap((act) => correctOne(tx, request, act));
   }
 
   /** Tell the person that nothing of what was written to them holds. */
   function correctAll(tx: Tx, request: Request, { act, notice }: Told): Added[] {
     const { correction } = DiscordEffectInput.safeParse(notice.input).data ?? {};
-    return correction === undefined ? [] : [correctionOf(tx, request, act, correction)];
+    return correction === undefined ? [] : [correctionOf(tx, request, act, { of: "all", content: correction })];
   }
 
   /** Tell the person which part of what was written to them was not done. */
-  function correctOne(tx: Tx, request: Request, { act }: Told): Added[] {
+  function correctOne(tx: Tx, request: Request, act: WorkflowEffect): Added[] {
     const action = DiscordEffectInput.safeParse(act.input).data?.discord;
     if (action?.kind !== "timeout" && action?.kind !== "kick" && action?.kind !== "ban" && action?.kind !== "role_remove") return [];
     const about = { reference: request.reference, guildId: guildOf(request.origin), action: action.kind };
-    return [correctionOf(tx, request, act, notices.notDone({ ...about, guildName: nameOf(action.guildId) }))];
+    return [correctionOf(tx, request, act, { of: "act", content: notices.notDone({ ...about, guildName: nameOf(action.guildId) }) })];
   }
 
-  function correctionOf(tx: Tx, request: Request, act: WorkflowEffect, content: string): Added {
-    const id = `${correctionPrefix(act)}${tx.now.getTime().toString()}`;
+  function correctionOf(tx: Tx, request: Request, act: WorkflowEffect, { of, content }: { of: Corrected; content: string }): Added {
+    const id = `${correctionPrefix(act, of)}${tx.now.getTime().toString()}`;
     const message = { kind: "message_user", userId: userOf(act.input) ?? "", content, reason: request.reference } as const;
     return { key: amendsKeyOf(noticeKey), ...discordEffect(message, { id, detail: "Message to the person: it was not carried out." }) };
   }
@@ -88,12 +88,12 @@ export function createConsequences({ actions, effects, notices, guildState }: Co
 
   /** What the person was told is corrected: of a measure that was done nowhere all of it, which counts in the case no longer. */
   async function followRefusal(tx: Tx, request: Request, act: WorkflowEffect): Promise<Added[]> {
-    const others = actsOf(request, userOf(act.input)).filter(({ place }) => place !== act.place);
-    const notice = request.effects.find(({ key, input }) => key === noticeKey && userOf(input) === userOf(act.input));
+    const others = actsOf(request, act).filter(({ place }) => place !== act.place);
+    const notice = noticeOf(request, act);
     const isAll = isMeasure(request) && others.every(isNotDone);
     if (isAll) await withdrawAct(tx, request, { act, notice });
     if (notice?.status !== "done") return [];
-    return isAll ? correctAll(tx, request, { act, notice }) : correctOne(tx, request, { act, notice });
+    return isAll ? correctAll(tx, request, { act, notice }) : correctOne(tx, request, act);
   }
 
   /** The action in the case counts no longer, and nobody is told of it. */
@@ -102,7 +102,7 @@ export function createConsequences({ actions, effects, notices, guildState }: Co
     request: Request,
     { act, notice }: { act: WorkflowEffect; notice: WorkflowEffect | undefined },
   ): Promise<void> {
-    const action = caseActionOf(request);
+    const action = caseActionOf(request, act);
     const reason = `It was not carried out in Discord: ${act.lastError ?? ""}`.trim();
     const voided = action === undefined ? null : await actions.voidInTx(tx, action, { reason, permission: "system.act" });
     if (voided !== null) await keepIn(tx, act, { ...(act.undo as object), [voidedIn]: voided.undo });
@@ -115,20 +115,23 @@ export function createConsequences({ actions, effects, notices, guildState }: Co
 
   /** The action in the case counts again, and whoever read that it does not is told what was decided once more. */
   async function restoreAct(tx: Tx, request: Request, act: WorkflowEffect): Promise<Added[]> {
-    for (const row of actsOf(request, userOf(act.input))) {
+    const acts = actsOf(request, act);
+    for (const row of acts) {
       const kept = voidedBy(row);
       if (kept === undefined) continue;
       await actions.undoVoidInTx(tx, kept, { reason: "It was carried out in Discord after all.", permission: "system.act" });
       if (row.place !== act.place) await keepIn(tx, row, { mayBeDone: false, ...(hasFailed(row) && { hasFailed: true }) });
     }
-    const userId = userOf(act.input);
-    const notice = request.effects.find(({ key, input }) => key === noticeKey && userOf(input) === userId);
-    const told = DiscordEffectInput.safeParse(notice?.input).data?.discord;
-    const isCorrected = request.effects.some(({ status, input }) => status === "done" && isCorrectionOf(act, input));
+    const told = DiscordEffectInput.safeParse(noticeOf(request, act)?.input).data?.discord;
+    const ids = request.effects.flatMap(({ input }) => DiscordEffectInput.safeParse(input).data?.discord.id ?? []);
+    const prefixes = [correctionPrefix(act, "act"), ...acts.map((row) => correctionPrefix(row, "all"))];
+    const isCorrected = ids.some((id) => prefixes.some((prefix) => id.startsWith(prefix)));
     if (told?.kind !== "message_user" || !isCorrected) return [];
     const id = `${request.id}:${act.place.toString()}:again:${tx.now.getTime().toString()}`;
     const detail = "Message to the person: it was carried out after all.";
-    return [{ key: amendsKeyOf(noticeKey), ...discordEffect({ ...told, reason: request.reference }, { id, detail }) }];
+    const again = { key: amendsKeyOf(noticeKey), ...discordEffect({ ...told, reason: request.reference }, { id, detail }) };
+    const refused = acts.filter(({ place, status }) => place !== act.place && status === "failed");
+    return [again, ...refused.flatMap((row) => correctOne(tx, request, row))];
   }
 
   /** Whoever can do something about it hears that it was not done, unless they read it in the reply to their command. */
@@ -183,13 +186,12 @@ function isMeasure({ payload }: Request): boolean {
   return measures.has(jsonObject(payload)["action"]);
 }
 
-/** The names of the corrections of what was said of an act begin so. */
-function correctionPrefix({ requestId, place }: WorkflowEffect): string {
-  return `${requestId}:${place.toString()}:correction:`;
-}
+/** What a correction takes back: all that the person was told, or what they were told of one act. */
+type Corrected = "all" | "act";
 
-function isCorrectionOf(act: WorkflowEffect, input: unknown): boolean {
-  return DiscordEffectInput.safeParse(input).data?.discord.id.startsWith(correctionPrefix(act)) === true;
+/** The names of the corrections that an act led to begin so. */
+function correctionPrefix({ requestId, place }: WorkflowEffect, of: Corrected): string {
+  return `${requestId}:${place.toString()}:correction:${of}:`;
 }
 
 /** Who can do something about what failed: whoever asked for it, or whoever changed the decision since. */
@@ -232,14 +234,24 @@ function userOf(input: unknown): string | undefined {
   return action !== undefined && "userId" in action ? action.userId : undefined;
 }
 
-/** What the bot does to somebody for a request. */
-function actsOf(request: Request, userId: string | undefined): WorkflowEffect[] {
-  return request.effects.filter(({ key, input }) => key === actKey && userOf(input) === userId);
+/** What the same approval left or did: one that is put in force again does all of it anew. */
+function besides({ effects }: Request, { at }: WorkflowEffect): WorkflowEffect[] {
+  return effects.filter((row) => row.at.getTime() === at.getTime());
 }
 
-/** The action in the case that an approval recorded. */
-function caseActionOf(request: Request): string | undefined {
-  return request.effects.find(({ targetKind }) => targetKind === "case_action")?.targetId ?? undefined;
+/** What the bot does to the same person for the same approval. */
+function actsOf(request: Request, effect: WorkflowEffect): WorkflowEffect[] {
+  return besides(request, effect).filter(({ key, input }) => key === actKey && userOf(input) === userOf(effect.input));
+}
+
+/** The message that announced an act. */
+function noticeOf(request: Request, act: WorkflowEffect): WorkflowEffect | undefined {
+  return besides(request, act).find(({ key, input }) => key === noticeKey && userOf(input) === userOf(act.input));
+}
+
+/** The action in the case that the same approval recorded. */
+function caseActionOf(request: Request, effect: WorkflowEffect): string | undefined {
+  return besides(request, effect).find(({ targetKind }) => targetKind === "case_action")?.targetId ?? undefined;
 }
 
 function placeOf({ requestId, place }: WorkflowEffect) {
