@@ -120,22 +120,29 @@ test("what was left for a date is done once, at its date, by whichever of two in
   expect(await ground.audit.verify(ground.callOf({}))).toMatchObject({ ok: true });
 });
 
+/** Whoever asked for what failed hears of it. */
+const toldRequester = { key: "notice.requester", status: "done", detail: "Message to the requester: it could not be carried out." };
+
 test("a date that cannot be kept fails with its reason, and leaves nothing half done", async () => {
   const ground = await createGround();
   const id = await file(ground);
   await leave(ground, id, [dated(ground.services.clock.now())]);
   const detail = "The roles have changed since.";
-  const { deliver } = instance(ground, {
+  const { asked, deliver } = instance(ground, {
     async run(due, row) {
       await trace(due, row);
       throw new ProblemError("invalid_transition", { detail });
     },
   });
   const before = await count(ground);
-  expect(await deliver()).toBe(1);
+  expect(await deliver()).toBe(2);
   expect(await traces(ground)).toBe(0);
-  expect(await rowsOf(ground, id)).toMatchObject([{ status: "failed", attempts: 1, lastError: detail, dueAt: null, undo: null }]);
-  expect(await count(ground)).toEqual(before.map((rows) => rows + 1));
+  expect(await rowsOf(ground, id)).toMatchObject([
+    { status: "failed", attempts: 1, lastError: detail, dueAt: null, undo: null },
+    toldRequester,
+  ]);
+  expect(asked.map(({ action }) => action)).toMatchObject([{ kind: "message_user", content: expect.stringContaining(detail) }]);
+  expect(await count(ground)).toEqual(before.map((rows) => rows + 2));
   expect(await deliver()).toBe(0);
 });
 
@@ -156,9 +163,9 @@ test("what fails for now is tried again, later each time, and fails for good aft
     ground.pass(4600);
   }
   expect(await count(ground)).toEqual(before);
-  expect(await deliver()).toBe(1);
-  expect(await rowsOf(ground, id)).toMatchObject([{ status: "failed", attempts: 12, dueAt: null }]);
-  expect(await count(ground)).toEqual(before.map((rows) => rows + 1));
+  expect(await deliver()).toBe(2);
+  expect(await rowsOf(ground, id)).toMatchObject([{ status: "failed", attempts: 12, dueAt: null }, toldRequester]);
+  expect(await count(ground)).toEqual(before.map((rows) => rows + 2));
 });
 
 test("an effect may put itself off, and one that nobody knows any more fails", async () => {
@@ -170,7 +177,7 @@ test("an effect may put itself off, and one that nobody knows any more fails", a
   const dueAt = addSeconds(now, 7200);
   await instance(ground, { run: () => Promise.resolve({ status: "pending", detail: "Not yet.", dueAt }) }).deliver();
   expect(await rowsOf(ground, id)).toMatchObject([{ status: "pending", attempts: 0, detail: "Not yet.", dueAt, input: { plan: 1 } }]);
-  expect(await rowsOf(ground, unknown)).toMatchObject([{ status: "failed", attempts: 1 }]);
+  expect(await rowsOf(ground, unknown)).toMatchObject([{ status: "failed", attempts: 1 }, toldRequester]);
 });
 
 test(`ten messages of each of ${requestCount.toString()} requests are sent once each and in order, by two instances at the same time`, async () => {

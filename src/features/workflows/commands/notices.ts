@@ -165,12 +165,17 @@ export function createNoticeTexts({ guildState, operator = nobodyNamed, appealPa
       );
     },
 
-    notCarriedOut({ guildId, reference, kind, guildName, why }) {
+    notCarriedOut({ guildId, reference, kind, extent, guildName, what, why }) {
       const { t, from } = senderOf(guildId);
-      const about = { kind: enumLabel(kind, t) };
-      const server = typeof guildName === "string" ? `**${lineText(guildName)}**` : from;
-      const head = guildName === null ? t("notice requester not-done-later", about) : t("notice requester not-done", { ...about, server });
-      return lines(head, sentenceText(why, t), referenceText(t, reference));
+      const head = t(`notice failed ${extent}`, { kind: enumLabel(kind, t), server: serverOr(from, guildName) });
+      const isNamed = extent === "part" || extent === "change";
+      const said = isNamed ? `${sentenceText(what, t)} ${sentenceText(why, t)}` : sentenceText(why, t);
+      return lines(head, said, referenceText(t, reference));
+    },
+
+    notDone({ guildId, reference, action, guildName }) {
+      const { t, from } = senderOf(guildId);
+      return lines(t(`notice not ${action}`, { from, server: serverOr(from, guildName) }), referenceText(t, reference));
     },
 
     channel({ guildId, reference, status }) {
@@ -194,6 +199,11 @@ export function createNoticeTexts({ guildState, operator = nobodyNamed, appealPa
       return [...all.slice(0, -1), `> ${cutText(lineText(t(`! ${reason}`)), maxReason)}`, ...all.slice(-1)].join("\n");
     },
   };
+}
+
+/** A server by its name, which is not known of one that the bot has left. */
+function serverOr(from: string, guildName: string | undefined): string {
+  return guildName === undefined ? from : `**${lineText(guildName)}**`;
 }
 
 /** What is in force for a time, and not only counted. */

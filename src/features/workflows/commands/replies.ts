@@ -73,11 +73,11 @@ export function decisionText(
 
 /** What a decision did, a line each. */
 export function effectLines(effects: DecisionAnswer["effects"], t: Translate): string[] {
-  return effects.map((effect) => effectText(effect, t));
+  return effects.map((effect, index) => effectText(effect, effects.slice(index + 1), t));
 }
 
-/** How one effect stands: what is done, what failed and why, and what is still to be done. */
-export function effectText({ status, target, detail, error, changed }: EffectView, t: Translate): string {
+/** How one effect stands: what is done, what failed and why, and what is still to be done. @param later the effects behind it */
+function effectText({ key, status, target, detail, error, changed }: EffectView, later: readonly EffectView[], t: Translate): string {
   const about = target?.reference;
   const said = sentenceText(detail, t);
   const named = about === undefined || said.includes(about) ? said : `${said} (\`${about}\`)`;
@@ -85,7 +85,8 @@ export function effectText({ status, target, detail, error, changed }: EffectVie
   if (status === "failed") return `✗ ${named}${why}`;
   if (status === "pending") return `… ${named}${why}`;
   if (status === "done" || status === "applied") return changed === false ? `– ${named}` : `✓ ${named}`;
-  return `– ${named} (${t(`card effect-${status}`)})`;
+  const isOpen = (other: EffectView): boolean => other.key === `${key}.undo` && other.target?.id === target?.id && other.status !== "done";
+  return `– ${named} (${t(status === "reversed" && later.some(isOpen) ? "card effect-reversing" : `card effect-${status}`)})`;
 }
 
 /** One step of a history. */

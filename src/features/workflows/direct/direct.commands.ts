@@ -244,18 +244,29 @@ function noticeLine({ status, error }: Effect, effects: readonly Effect[], t: Tr
 const undoPress: PressSpec = { name: "un", carries: [{ name: "reference", kind: "text" }] };
 
 /** What was taken back, or why it was not and who may reverse it. */
-function undoReply({ reference: name, undone, refused, deciders, effects, replayed }: UndoAnswer, { t }: Wording): Reply {
+async function undoReply(answer: UndoAnswer, { t, call }: Wording, verbs: Verbs): Promise<Reply> {
+  const { id, reference: name, undone, refused, deciders, replayed } = answer;
   const reference = escapeText(name);
-  const people = deciders.map(mentionOf).join(", ");
-  const lines = undone
-    ? [t(replayed === true ? "direct undone before" : "direct undone", { reference }), ...effectLines(effects, t)]
-    : [
-        t("direct not undone", { reference }),
-        sentenceText(refused?.detail ?? "", t),
-        people === "" ? t("direct undo nobody") : t("direct undo ask", { people }),
-      ];
   const show = pressButton(opensRequest.press, { reference: name }, t("button show"));
-  return { content: cut(lines.join("\n"), 1900), components: [rowOf(show)] };
+  const reply = (lines: readonly string[]): Reply => ({ content: cut(lines.join("\n"), 1900), components: [rowOf(show)] });
+  if (!undone) {
+    const people = deciders.map(mentionOf).join(", ");
+    return reply([
+      t("direct not undone", { reference }),
+      sentenceText(refused?.detail ?? "", t),
+      people === "" ? t("direct undo nobody") : t("direct undo ask", { people }),
+    ]);
+  }
+  const word = (effects: UndoAnswer["effects"]): Reply =>
+    reply([t(undoneKey(effects, replayed === true), { reference }), ...effectLines(effects, t)]);
+  return await reportOutcome({ id, type: "punishment", effects: answer.effects }, word, call, verbs);
+}
+
+/** The text of what was taken back, by what the bot could take back of it. */
+function undoneKey(effects: UndoAnswer["effects"], isReplayed: boolean) {
+  const acts = effects.filter(({ key }) => key === "discord.punish.undo");
+  if (acts.some(({ status }) => status === "failed")) return "direct undone part";
+  return acts.some(({ status }) => status === "pending") ? "direct undoing" : isReplayed ? "direct undone before" : "direct undone";
 }
 
 const lookPress: PressSpec = { name: "wl", carries: [{ name: "reference", kind: "text" }] };

@@ -53,7 +53,7 @@ async function requestsOf({ workflowEffect }: TransactionClient, { guildId, user
   return rows.flatMap(({ input, at, request: { payload, votes, effects } }) => {
     const discord = DiscordEffectInput.safeParse(input).data?.discord;
     if (discord?.kind !== kind) return [];
-    const end = discord.kind === "timeout" ? new Date(discord.until) : (effects[0]?.dueAt ?? null);
+    const end = discord.kind === "timeout" ? new Date(discord.until) : (effects.find(({ dueAt }) => dueAt !== null)?.dueAt ?? null);
     if (discord.kind === "timeout" && end !== null && end <= now) return [];
     const approvers = votes.filter(({ about, verdict }) => about === "decision" && verdict === "approve").length;
     return [{ payload: jsonObject(payload), approvers, seconds: secondsBetween(at, end) }];

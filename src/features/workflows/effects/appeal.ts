@@ -188,12 +188,12 @@ function createRulings({ blacklist, actions, overturning, lengths }: Omit<Appeal
     const revoked = await blacklist.revokeInTx(tx, id, noteFor(approval));
     if (revoked !== null) parts.push({ what: "blacklist", undo: revoked.undo });
     if (parts.length === 0) return nothing;
-    return { parts, detail: reversed === null ? "The record was revoked." : `${origin?.reference ?? ""} was reversed with all it did.` };
+    return { parts, detail: reversed === null ? "The record was revoked." : reversedText(origin?.reference ?? "") };
   }
 
   async function overturnRequest(approval: Approval, { id, reference }: AppealTarget): Promise<Ruled> {
     const reversed = await overturning.reverseInTx(approval.tx, id, noteFor(approval));
-    if (reversed !== null) return { parts: [{ what: "reverse", undo: reversed }], detail: `${reference} was reversed with all it did.` };
+    if (reversed !== null) return { parts: [{ what: "reverse", undo: reversed }], detail: reversedText(reference) };
     const reopened = await overturning.reopenInTx(approval.tx, id, noteFor(approval));
     return reopened === null ? nothing : { parts: [{ what: "reopen", undo: reopened }], detail: `${reference} is decided anew.` };
   }
@@ -299,6 +299,11 @@ function createRulings({ blacklist, actions, overturning, lengths }: Omit<Appeal
 }
 
 const maxComment = 2000;
+
+/** What the bot did is taken back after this: the reversed request says what came of it. */
+function reversedText(reference: string): string {
+  return `${reference} was reversed. I take back what I did for it in Discord.`;
+}
 
 /** Absent: the end stays; null: no end. */
 function endOf({ from }: Approval, length: string | null | undefined): Date | null | undefined {

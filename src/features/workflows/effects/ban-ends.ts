@@ -22,7 +22,10 @@ export const createBanEnd = (causes: Causes): Effect<EffectInputs["discord.ban_e
     return Promise.resolve(ends);
   },
   async run({ tx, request }: Due, row: WorkflowEffect): Promise<Done> {
-    const ban = request.effects.find(({ key, targetId }) => key === "discord.punish" && targetId === row.targetId);
+    // An approval that was put in force again has banned them anew.
+    const ban = request.effects.findLast(
+      ({ key, targetId, place }) => key === "discord.punish" && targetId === row.targetId && place < row.place,
+    );
     if (ban?.status === "pending")
       return { status: "pending", detail: "The ban waits for Discord still.", dueAt: addSeconds(tx.now, laterSeconds) };
     if (ban?.status !== "done") return { status: "skipped", detail: "The ban had ended before." };
@@ -33,7 +36,7 @@ export const createBanEnd = (causes: Causes): Effect<EffectInputs["discord.ban_e
     const [lift] = amends;
     return lift === undefined
       ? { status: "done", detail: "The ban is over, and there was nothing to lift." }
-      : { ...lift, detail: "The ban is over.", dueAt: tx.now };
+      : { ...lift, detail: "End of the ban.", dueAt: tx.now };
   },
 });
 

@@ -71,6 +71,7 @@ interface DiscordEffect {
   /** Unique within the request: the same thing left again gets another one. */
   id: string;
   detail: string;
+  target?: Done["target"];
   amends?: string;
   before?: string | undefined;
   correction?: string | undefined;
@@ -79,10 +80,15 @@ interface DiscordEffect {
 }
 
 /** Leave something for the bot to do in Discord after the commit. */
-export function discordEffect(action: DiscordActionDraft, { key, id, detail, ...words }: DiscordEffect): Done {
+export function discordEffect(action: DiscordActionDraft, { key, id, detail, target, ...words }: DiscordEffect): Done {
   const more = Object.fromEntries(Object.entries(words).filter(([, value]) => value !== undefined));
   const input = { discord: { ...action, id }, ...more } as unknown as Json;
-  return { ...(key !== undefined && { key }), status: "pending", detail, input };
+  return { ...(key !== undefined && { key }), status: "pending", detail, ...(target && { target }), input };
+}
+
+/** What a stored effect is about, for what makes up for it. */
+export function targetOf({ targetKind, targetId }: Pick<WorkflowEffect, "targetKind" | "targetId">): Done["target"] {
+  return targetKind === null || targetId === null ? null : { kind: targetKind, id: targetId };
 }
 
 export interface Amended {
@@ -122,7 +128,8 @@ export function compensationOf(row: WorkflowEffect, { tx, reason, reworded = asS
   if (discord.kind === "unban") {
     const { guildId, userId } = discord;
     const ban = { kind: "ban", guildId, userId, reason } as const;
-    return { status: "reversed", detail: row.detail, amends: [discordEffect(ban, { id, detail: "Reversal in Discord." })] };
+    const detail = `Reversal in Discord: ${row.detail}`;
+    return { status: "reversed", detail: row.detail, amends: [discordEffect(ban, { id, detail, target: targetOf(row) })] };
   }
   if (words === undefined || discord.kind !== "message_user")
     return { status: "reversed", detail: `${row.detail} It cannot be undone in Discord.`, amends: [] };

@@ -16,7 +16,7 @@ type Penalty = Exclude<EffectInputs["discord.punish"]["action"], "role_remove">;
 
 export type DiscordEffectDeps = NoticeEffectDeps & {
   staff: Pick<StaffService, "discordRolesOf" | "mappedRolesHeldBy">;
-  guildState: Pick<GuildState, "guilds" | "members" | "role">;
+  guildState: Pick<GuildState, "guilds" | "members" | "role" | "standings">;
   judge: Pick<Judge, "now">;
 };
 
@@ -66,9 +66,12 @@ export function createDiscordEffects(parts: DiscordEffectDeps): SomeEffects<Keys
   const presentGuilds = (): string[] => guildState.guilds().flatMap(({ id, present }) => (present ? [id] : []));
   const serverName = (id: string): string => guildState.guilds().find((guild) => guild.id === id)?.name ?? `server ${id}`;
 
-  function membershipsOf(userId: string): string[] {
-    const guilds = presentGuilds();
-    return guildState.members(userId).flatMap(({ guildId, present }) => (present && guilds.includes(guildId) ? [guildId] : []));
+  /** Whether somebody is a member, or may be. Of most people nothing is stored, and only the process with the gateway knows of everybody. */
+  function mayBeMember(guildId: string, userId: string): boolean {
+    const standing = guildState.standings.of(guildId)?.member(userId);
+    if (standing !== undefined) return standing !== null;
+    const stored = guildState.members(userId);
+    return stored.length === 0 || stored.some((member) => member.present && member.guildId === guildId);
   }
 
   /** The roles somebody holds that stand for staff roles, but for those that stand for the one that stays. */
@@ -80,8 +83,8 @@ export function createDiscordEffects(parts: DiscordEffectDeps): SomeEffects<Keys
 
   /** The roles that stand for a staff role, where the person is a member. */
   function rolesToGive(userId: string, roleKey: string): Role[] {
-    const guilds = membershipsOf(userId);
-    return staff.discordRolesOf(roleKey).filter(({ guildId }) => guilds.includes(guildId));
+    const guilds = presentGuilds();
+    return staff.discordRolesOf(roleKey).filter(({ guildId }) => guilds.includes(guildId) && mayBeMember(guildId, userId));
   }
 
   /** The servers that a punishment acts in. None by name means all: so say requests of earlier versions, and those that are for everywhere. */

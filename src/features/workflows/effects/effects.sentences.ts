@@ -67,7 +67,8 @@ export const effectSentences: Sentences = {
   "Appeal {reference} was granted.": "Dem Einspruch {reference} wurde stattgegeben.",
   "{count} recorded actions count no longer.": "{count} festgehaltene Maßnahmen zählen nicht mehr.",
   "The record was revoked.": "Der Eintrag wurde zurückgenommen.",
-  "{reference} was reversed with all it did.": "{reference} wurde mit allem, was daraus folgte, zurückgenommen.",
+  "{reference} was reversed. I take back what I did for it in Discord.":
+    "{reference} wurde zurückgenommen. Was ich dafür in Discord getan habe, mache ich rückgängig.",
   "{reference} is decided anew.": "Über {reference} wird neu entschieden.",
   "The record was reduced.": "Der Eintrag wurde gemildert.",
   "What was recorded was reduced.": "Was festgehalten war, wurde gemildert.",
@@ -93,7 +94,7 @@ export const effectSentences: Sentences = {
   "The suggestion was filed or dismissed already.": "Der Vorschlag war schon gestellt oder verworfen.",
 
   // Discord
-  "Reversal in Discord.": "Rücknahme in Discord.",
+  "Reversal in Discord: {what}": "Rücknahme in Discord: {what}",
   "It cannot be undone in Discord.": "In Discord lässt sich das nicht rückgängig machen.",
   "Message about the reversal.": "Nachricht über die Rücknahme.",
   "Timeout in {name} until {until}.": "Timeout auf {name} bis {until}.",
@@ -134,6 +135,9 @@ export const effectSentences: Sentences = {
   "Nobody knows how the last attempt ended.": "Niemand weiß, wie der letzte Versuch ausgegangen ist.",
   "It was not sent: the act failed.": "Sie wurde nicht gesendet, weil die Maßnahme scheiterte.",
   "Message to the person: it was not carried out.": "Nachricht an die Person: Es kam nicht dazu.",
+  "Message to the person: it was carried out after all.": "Nachricht an die Person: Es kam doch noch dazu.",
+  "Message to whoever changed the decision: it could not be carried out.":
+    "Nachricht an die Person, die die Entscheidung geändert hat: Es ließ sich nicht ausführen.",
   "It was carried out in Discord after all.": "Es ist in Discord doch noch ausgeführt worden.",
   "Message to the requester: it could not be carried out.":
     "Nachricht an die Person, die den Antrag gestellt hat: Es ließ sich nicht ausführen.",

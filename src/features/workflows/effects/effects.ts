@@ -207,6 +207,8 @@ async function undoneBy(
   row: WorkflowEffect,
 ): Promise<Change | null> {
   if (isAmends(row)) return null;
+  // The lift that a reversal would leave is on its way already, or has failed and can be tried again.
+  if (keyOfEnd === row.key && row.input !== null) return null;
   if (row.status === "pending" || row.status === "failed") return calledOff(row, reversal.tx.now);
   // What a punishment's length ended is over, and is not begun again.
   if (row.status !== "done" || keyOfEnd === row.key) return null;

@@ -86,6 +86,21 @@ export interface RequesterNotice extends Notice {
   isForOneself?: boolean;
 }
 
+export interface NotCarriedOutNotice extends Omit<Notice, "reason"> {
+  kind: string;
+  /**
+   * What could not be done: all that was decided for a server, or a part of it; the end of a ban; what a change of the decision asks for; or
+   * what waited for a date and is in no server.
+   */
+  extent: "all" | "part" | "end" | "change" | "dated";
+  /** Undefined where the server's name is not known. */
+  guildName: string | undefined;
+  /** What was to be done, in a sentence of the service. */
+  what: string;
+  /** A sentence of the service. */
+  why: string;
+}
+
 /** A message, and the one that makes up for it when the decision behind it is taken back. */
 export interface Letter {
   content: string;
@@ -103,9 +118,10 @@ export interface NoticeTexts {
   /** For the requester of a recruitment, when its trial ends. */
   trialReview(notice: TrialReviewNotice): string;
   requester(notice: RequesterNotice): string;
-  /** For the requester: something that was approved could not be done in Discord. @param why a sentence of the service */
-  /** @param notice.guildName undefined where the server's name is not known, null for what is done in no server */
-  notCarriedOut(notice: Omit<Notice, "reason"> & { kind: string; guildName: string | null | undefined; why: string }): string;
+  /** For the requester, or whoever changed the decision since: something that was decided could not be done. */
+  notCarriedOut(notice: NotCarriedOutNotice): string;
+  /** For the person: one of several things that were written to them was not done. */
+  notDone(notice: Omit<Notice, "reason"> & { action: AnnouncedMeasure; guildName: string | undefined }): string;
   /** For the channel that a request was filed in, which others read too. */
   channel(notice: Omit<Notice, "reason"> & { status: AnnouncedStatus }): string;
   comment(notice: Omit<Notice, "reason"> & { kind: string; body: string; isForOneself?: boolean }): string;

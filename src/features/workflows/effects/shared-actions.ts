@@ -6,6 +6,7 @@ import {
   Delivered,
   discordEffect,
   DiscordEffectInput,
+  targetOf,
   type Amended,
   type Compensating,
 } from "./discord-effect.ts";
@@ -25,12 +26,12 @@ export async function takenBackOf(causes: Causes, row: WorkflowEffect, reversal:
   const cause = causeOf(row, "");
   if (cause === undefined || !Delivered.safeParse(row.undo).success) return compensationOf(row, reversal);
   const { stays, next } = await causes.afterWithdrawing(tx, { ...cause, reason });
-  const detail = next?.kind === "timeout" ? `New end of the timeout: ${next.until}.` : "Reversal in Discord.";
+  const detail = next?.kind === "timeout" ? `New end of the timeout: ${next.until}.` : `Reversal in Discord: ${row.detail}`;
   const { staffRole } = DiscordEffectInput.parse(row.input);
   return {
     status: "reversed",
     detail: stays === null ? row.detail : `${row.detail} ${stays}`,
-    amends: next === null ? [] : [discordEffect(next, { id: amendsIdOf(row, tx.now), detail, staffRole })],
+    amends: next === null ? [] : [discordEffect(next, { id: amendsIdOf(row, tx.now), detail, target: targetOf(row), staffRole })],
   };
 }
 
