@@ -143,8 +143,8 @@ export function createCausesInForce() {
     const heir = latestOf(left);
     const shown = endOf(cause);
     if (heir?.until && shown !== null && heir.until >= shown) {
-      // Somebody had shortened it by hand, and this cause set its own end on top: the one that remains lifts that.
-      if (changed && isOlder(heir, cause)) await mark(tx, heir, { changed, until: shown });
+      // The one that remains had found this end set already. Or somebody had shortened it by hand, and this cause set its own end on top.
+      if (changed && (!heir.changed || isOlder(heir, cause))) await mark(tx, heir, { changed, until: shown });
       return { stays: staysUntil(heir), next: null };
     }
     if (!changed) return heir === undefined ? nothing : { stays: staysUntil(heir), next: null };
@@ -220,7 +220,11 @@ export function createCausesInForce() {
       const wanted = latest([until > tx.now ? until : null, heir?.until ?? null]);
       const kept = heir?.until && heir.until > until ? staysUntil(heir) : null;
       if (wanted === null) return { stays: kept, next: { kind: "timeout_lift", guildId, userId, reason, until: endsOf([before]) } };
-      if (shown !== null && Math.abs(shown.getTime() - wanted.getTime()) < precisionMs) return { stays: kept, next: null };
+      if (shown !== null && Math.abs(shown.getTime() - wanted.getTime()) < precisionMs) {
+        // The one that remains had found this end set already.
+        if (heir?.until === wanted && !heir.changed) await mark(tx, heir, { changed: before.changed, until: shown });
+        return { stays: kept, next: null };
+      }
       const longer = { kind: "timeout", guildId, userId, reason, until: wanted.toISOString() } as const;
       if (shown === null || wanted > shown) return { stays: kept, next: longer };
       if (heir?.until === wanted) await mark(tx, heir, { changed: true, until: wanted });

@@ -19,7 +19,8 @@ export async function redoneByHand({ db, now }: Tx, action: DiscordAction, at: D
   if (!isUnban && (action.kind !== "timeout_lift" || action.until !== undefined)) return undefined;
   const { guildId, userId } = action;
   const kind = isUnban ? { in: ["ban", "unban"] } : { in: ["timeout", "timeout_lift"] };
-  const where = { guildId, userId, kind, at: { gt: addSeconds(at, apartMs / 1000) } };
+  // Of what the log has not named, only when it was heard of is known.
+  const where = { guildId, userId, kind, entryId: { not: null }, at: { gt: addSeconds(at, apartMs / 1000) } };
   const last = await db.nativeAction.findFirst({ where, orderBy: [{ at: "desc" }, { id: "desc" }] });
   if (last?.kind === "ban") return "Somebody else banned them, and I left that ban in place.";
   const isInForce = last?.kind === "timeout" && (last.until === null || last.until > now);
