@@ -144,6 +144,27 @@ describe("an end of a ban that Discord put off, or whose answer was lost", () =>
     await ground.stance(ground.guilds[0], []);
   });
 
+  test("a decision to unban: is carried out where the ban of before was heard of only afterwards", async () => {
+    const { world, guilds } = ground;
+    const user = world.member();
+    guilds[0].ban(user, { reason: "By hand." });
+    await ground.settle();
+    const fault = putOff("DELETE", user);
+    const unban = await ground.moderate(user, { action: "unban" });
+    expect(ground.isBanned(user)).toBe(true);
+    ground.time.offset += minute;
+    world.sandbox.faults.event("GUILD_BAN_ADD", {
+      guild_id: guilds[0].id,
+      user: { id: user.id, username: user.username, discriminator: "0", global_name: null, avatar: null },
+    });
+    const heard = { where: { userId: user.id, kind: "ban", entryId: null } };
+    await expect.poll(() => world.app.database.read.nativeAction.count(heard)).toBe(1);
+    fault.clear();
+    await ground.pass(hour);
+    expect(ground.isBanned(user)).toBe(false);
+    expect((await lastOf(unban))?.detail).not.toContain("Somebody else banned them");
+  });
+
   test("the second of two servers of one request: each does what holds there by then", async () => {
     const user = ground.world.member();
     const [here, there] = ground.guilds;
