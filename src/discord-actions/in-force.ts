@@ -67,6 +67,12 @@ export interface Remaining {
   next: DiscordActionDraft | null;
 }
 
+/** What is left of an action that is carried out later than it was decided. */
+export interface LeftOver extends Remaining {
+  /** Where nothing is left: whether the action counts as carried out, for when the decision that stands in its way is withdrawn. */
+  changed: boolean;
+}
+
 /** What holds for a person in a guild. */
 export interface Holding {
   isBanned: boolean;
@@ -137,8 +143,8 @@ export function createCausesInForce() {
     const heir = latestOf(left);
     const shown = endOf(cause);
     if (heir?.until && shown !== null && heir.until >= shown) {
-      // Somebody had shortened it by hand, and this cause set its own end on top: the one that remains lifts that.
-      if (changed && isOlder(heir, cause)) await mark(tx, heir, { changed, until: shown });
+      // The one that remains had found this end set already. Or somebody had shortened it by hand, and this cause set its own end on top.
+      if (changed && (!heir.changed || isOlder(heir, cause))) await mark(tx, heir, { changed, until: shown });
       return { stays: staysUntil(heir), next: null };
     }
     if (!changed) return heir === undefined ? nothing : { stays: staysUntil(heir), next: null };
@@ -214,11 +220,48 @@ export function createCausesInForce() {
       const wanted = latest([until > tx.now ? until : null, heir?.until ?? null]);
       const kept = heir?.until && heir.until > until ? staysUntil(heir) : null;
       if (wanted === null) return { stays: kept, next: { kind: "timeout_lift", guildId, userId, reason, until: endsOf([before]) } };
-      if (shown !== null && Math.abs(shown.getTime() - wanted.getTime()) < precisionMs) return { stays: kept, next: null };
+      if (shown !== null && Math.abs(shown.getTime() - wanted.getTime()) < precisionMs) {
+        // The one that remains had found this end set already.
+        if (heir?.until === wanted && !heir.changed) await mark(tx, heir, { changed: before.changed, until: shown });
+        return { stays: kept, next: null };
+      }
       const longer = { kind: "timeout", guildId, userId, reason, until: wanted.toISOString() } as const;
       if (shown === null || wanted > shown) return { stays: kept, next: longer };
       if (heir?.until === wanted) await mark(tx, heir, { changed: true, until: wanted });
       return { stays: kept, next: { ...longer, from: endsOf([before, ...others]) } };
+    },
+
+    /**
+     * Work out what is left of an action that is carried out later than it was decided, and have what stands in its way take over what it
+     * would have changed. What was decided in between holds. It may be called again for the same action.
+     * @param at when it was decided
+     */
+    async afterWaiting(tx: Tx, action: DiscordActionDraft, at: Date): Promise<LeftOver> {
+      const whole = { stays: null, next: action, changed: false };
+      if (!isOverridable(action)) return whole;
+      await lock(tx, action);
+      const causes = await of(tx, action);
+      if (action.kind === "unban") {
+        const bans = ofKind(causes, "ban");
+        const heir = bans.find(({ state }) => state === "done") ?? bans[0];
+        if (heir === undefined) return whole;
+        await mark(tx, heir, { changed: true });
+        return { stays: stays(heir), next: null, changed: false };
+      }
+      if (action.kind === "role_add" || action.kind === "role_remove") {
+        const newest = causes.findLast(({ roleId }) => roleId === action.roleId);
+        // What was decided later and is still to be done comes after it.
+        if (newest === undefined || newest.kind === action.kind || newest.at <= at || newest.state === "pending") return whole;
+        if (!newest.changed) await mark(tx, newest, { changed: true });
+        return { stays: "A later decision says otherwise.", next: null, changed: !newest.changed };
+      }
+      const heir = latestOf(causes);
+      if (!heir?.until || (action.kind === "timeout" && heir.until <= new Date(action.until))) return whole;
+      await mark(tx, heir, { changed: true, until: heir.until });
+      const { guildId, userId, reason } = action;
+      const from = action.kind === "timeout" ? action.from : action.until === undefined ? "any" : [action.until].flat();
+      const next = { kind: "timeout", guildId, userId, reason, until: heir.until.toISOString(), from } as const;
+      return { stays: staysUntil(heir), next, changed: false };
     },
 
     /** Record that a decision ends every ban or timeout of a person in a guild. */
@@ -236,6 +279,14 @@ function stays({ feature }: Cause): string {
 function staysUntil({ feature, until }: Cause): string {
   const at = until?.toISOString() ?? "";
   return feature === "list" ? `It stays until ${at}: a list asks for it.` : `It stays until ${at}: another approval asks for it.`;
+}
+
+type Overridable = Extract<DiscordActionDraft, { kind: "unban" | "timeout_lift" | "role_add" | "role_remove" | "timeout" }>;
+
+/** Whether another cause can stand in the way of an action: an end, another end, or a role. A ban and a timeout of their own only add to it. */
+function isOverridable(action: DiscordActionDraft): action is Overridable {
+  if (action.kind === "timeout") return action.from !== undefined;
+  return action.kind === "unban" || action.kind === "timeout_lift" || action.kind === "role_add" || action.kind === "role_remove";
 }
 
 function opposite(kind: Kind): "role_add" | "role_remove" {

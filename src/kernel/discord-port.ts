@@ -106,8 +106,11 @@ export const DiscordAction = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("role_remove"), ...role }),
   /** Null takes the nickname away. What is longer than Discord allows is cut. */
   z.object({ kind: z.literal("nickname"), ...member, nickname: z.string().nullable() }),
-  /** A timeout that lasts longer stays. With `from` the timeout that ends at one of those times gets this end instead, and any other one stays. */
-  z.object({ kind: z.literal("timeout"), ...member, until: Timestamp, from: z.array(Timestamp).optional() }),
+  /**
+   * A timeout that lasts longer stays. With `from` the timeout that ends at one of those times gets this end instead, and any other one stays;
+   * with `any` whichever there is gets it.
+   */
+  z.object({ kind: z.literal("timeout"), ...member, until: Timestamp, from: z.union([z.literal("any"), z.array(Timestamp)]).optional() }),
   /** With `until` only a timeout that ends then, or at one of those times, is lifted; one that somebody else has set meanwhile stays. */
   z.object({ kind: z.literal("timeout_lift"), ...member, until: z.union([Timestamp, z.array(Timestamp)]).optional() }),
   z.object({ kind: z.literal("kick"), ...member }),

@@ -132,7 +132,7 @@ async function moderate(
   const answer = await ground.moderate(user, guild, body);
   if (isSoAlready(answer)) return null;
   if (model.isRaised && guild === ground.guilds[0] && answer.status >= 400) {
-    expect(answer.body.discord?.code, JSON.stringify(answer.body)).toBe("bot_below_member");
+    expect(answer.body.discord?.code, JSON.stringify(answer.body)).toBe("bot_role_too_low");
     return null;
   }
   expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(300);

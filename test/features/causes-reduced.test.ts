@@ -105,7 +105,30 @@ describe("a ban of 20 days that an appeal shortens to 2 (A13)", () => {
       expect([end?.status, inDays(end?.due_at)]).toEqual(["pending", 20 - daysBetween]);
       await ground.pass((20.1 - daysBetween) * day);
       expect(ground.isBanned(user)).toBe(false);
+      expect(await ground.effects(ban, "discord.punish")).toMatchObject([{ status: "reversed" }]);
+      // It is over, and keeps no other ban in place.
+      const another = await ground.moderate(user, { action: "ban" });
+      await ground.reverse(another);
+      expect(ground.isBanned(user)).toBe(false);
     }
+  });
+
+  test("stays until its former end where Discord put off the shorter one until the appeal's approval was reversed", async () => {
+    const user = ground.world.member();
+    const ban = await ground.moderate(user, { action: "ban", duration: "P20D" });
+    const appeal = await reduce(ban, user);
+    const route = `DELETE /guilds/${ground.guilds[0].id}/bans/${user.id}`;
+    const later = { status: 400, body: { code: 30_035, message: "Later." }, times: Infinity };
+    const fault = ground.world.sandbox.faults.rest({ route, ...later });
+    await ground.pass(2.1 * day);
+    expect(ground.isBanned(user)).toBe(true);
+    await restore(appeal);
+    fault.clear();
+    await ground.pass(day);
+    expect(ground.isBanned(user)).toBe(true);
+    expect(await ground.effects(ban, "discord.punish")).toMatchObject([{ status: "done" }]);
+    await ground.pass(17 * day);
+    expect(ground.isBanned(user)).toBe(false);
   });
 
   test("a ban without an end gets one, and loses it again with the appeal; the same by way of the recorded action", async () => {

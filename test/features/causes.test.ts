@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
+import type { User } from "../../src/sandbox/index.ts";
 import { createCausesGround, hour, type CausesGround } from "./causes-ground.ts";
 
 /** What holds for a person is computed from all causes in force. Rows A4 and its siblings of the design. */
@@ -198,4 +199,49 @@ test("a ban that ends by its length stays for a longer one, and is lifted at the
   expect((await ground.effects(short, "discord.punish"))[0]?.detail).toContain("It stays: another approval asks for the same.");
   await ground.pass(6 * hour);
   expect(ground.isBanned(user)).toBe(false);
+});
+
+/** Two timeouts that end less than a second apart, however long it takes. */
+async function alike(user: User): Promise<[string, string]> {
+  const begun = Date.now();
+  const first = await ground.moderate(user, { action: "timeout", duration: "PT8H" });
+  ground.time.offset -= Math.max(0, Date.now() - begun - 100);
+  return [first, await ground.moderate(user, { action: "timeout", duration: "PT8H" })];
+}
+
+test("two timeouts of the same end: the second finds it set, and frees the person all the same once both are reversed", async () => {
+  for (const order of ["the first", "the second"]) {
+    const user = ground.world.member();
+    const references = await alike(user);
+    if (order === "the second") references.reverse();
+    for (const [place, reference] of references.entries()) {
+      expect(ground.timeout(user), order).toBe(8);
+      await ground.reverse(reference);
+      expect(ground.timeout(user), order).toBe(place === 0 ? 8 : null);
+    }
+  }
+});
+
+test("so it does where an appeal shortens the first", async () => {
+  const user = ground.world.member();
+  const [first, second] = await alike(user);
+  const more = { grounds: "The account was stolen on the day of the raid.", user_id: user.id, desired_outcome: "reduce" };
+  const appeal = await ground.file("appeal", { target: first, ...more });
+  await ground.decide("appeal", appeal, { decision: "reduce", new_duration: "PT2H" });
+  expect(ground.timeout(user)).toBe(8);
+  await ground.reverse(first);
+  expect(ground.timeout(user)).toBe(8);
+  await ground.reverse(second);
+  expect(ground.timeout(user)).toBeNull();
+});
+
+test("nor is a longer timeout that somebody set by hand in between lifted with the first", async () => {
+  const user = ground.world.member();
+  const first = await ground.moderate(user, { action: "timeout", duration: "PT4H" });
+  ground.guilds[0].timeout(user, 8 * 3600);
+  await ground.settle();
+  const second = await ground.moderate(user, { action: "timeout", duration: "PT6H" });
+  await ground.reverse(first);
+  await ground.reverse(second);
+  expect(ground.timeout(user)).toBe(8);
 });

@@ -59,6 +59,7 @@ function instance({ services }: Ground, { run, perform = () => done, state = "re
     reach: { linkedAccountsOf: () => Promise.resolve([]) },
     clock,
     logger,
+    causesInForce: services.causesInForce,
     discordActions: createDiscordActions({ database, discord, events, guildState, judge: { now: () => null }, clock, logger }),
   });
   return { asked, deliver: () => deliveries.deliverDue(system()) };

@@ -4,6 +4,7 @@ import type { Role, User } from "../../src/sandbox/index.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { createWorld, type World } from "../support/world.ts";
+import { createCausesGround, hour, type CausesGround } from "./causes-ground.ts";
 
 const reason = "Raided #general with three accounts.";
 
@@ -169,5 +170,99 @@ describe("what Discord would refuse", () => {
     expect(first.status, JSON.stringify(first.body)).toBe(201);
     await world.sandbox.waitFor(() => world.guild.bans().some(({ user }) => user.id === person.id));
     expect((await post()).body.reference).toBe(first.body.reference);
+  });
+});
+
+describe("what Discord shows while the bot is about to change it", () => {
+  let ground: CausesGround;
+  beforeAll(async () => {
+    ground = await createCausesGround();
+    return () => ground.end();
+  });
+
+  /** Discord puts off what would end a ban or timeout until it is told not to. */
+  function holdUp(user: User, kind: "ban" | "timeout") {
+    const [method, what] = kind === "ban" ? ["DELETE", "bans"] : ["PATCH", "members"];
+    const route = `${method} /guilds/${ground.guilds[0].id}/${what}/${user.id}`;
+    return ground.world.sandbox.faults.rest({ route, status: 400, body: { code: 30_035, message: "Later." }, times: Infinity });
+  }
+  /** Somebody decides alone, and it is done as far as Discord lets the bot. */
+  async function moderate(user: User, body: object, guild = ground.guilds[0]) {
+    const wanted = { user_id: user.id, reason, ...body };
+    const answer = await ground.world.post(`/guilds/${guild.id}/moderation`, wanted, { actor: await ground.filer() });
+    await ground.settle();
+    return answer;
+  }
+  const done = { status: 201, body: { direct: true } };
+
+  test("a ban is let through while the unban of the same person is still under way, and they end up banned", async () => {
+    const user = ground.world.member();
+    expect(await moderate(user, { action: "ban" })).toMatchObject(done);
+    const fault = holdUp(user, "ban");
+    const unban = await moderate(user, { action: "unban" });
+    expect(unban).toMatchObject(done);
+    expect(ground.isBanned(user)).toBe(true);
+    const again = await moderate(user, { action: "ban" });
+    expect(again, JSON.stringify(again.body)).toMatchObject(done);
+    fault.clear();
+    await ground.pass(hour);
+    expect(ground.isBanned(user)).toBe(true);
+    const [lifted] = await ground.effects(unban.body.reference, "discord.punish");
+    expect(lifted).toMatchObject({ status: "done", detail: expect.stringContaining("It stays: another approval asks for the same.") });
+    await ground.reverse(again.body.reference);
+    expect(ground.isBanned(user)).toBe(false);
+  });
+
+  test("so is one while a reversal, or the end of a list's ban, is still under way", async () => {
+    await ground.stance(ground.guilds[0], [{ category: "raid", stance: "apply", action: "ban" }]);
+    for (const feature of ["request", "list"]) {
+      const user = ground.world.member();
+      const cause = feature === "list" ? await ground.list(user) : await ground.moderate(user, { action: "ban" });
+      const fault = holdUp(user, "ban");
+      await (feature === "list" ? ground.revoke(cause) : ground.reverse(cause));
+      expect(ground.isBanned(user), feature).toBe(true);
+      const again = await moderate(user, { action: "ban" });
+      expect(again, JSON.stringify(again.body)).toMatchObject(done);
+      fault.clear();
+      await ground.pass(hour);
+      expect(ground.isBanned(user), feature).toBe(true);
+      await ground.reverse(again.body.reference);
+      expect(ground.isBanned(user), feature).toBe(false);
+    }
+    await ground.stance(ground.guilds[0], []);
+  });
+
+  test("a timeout is let through while the end of another one is still under way, and ends when it says", async () => {
+    const user = ground.world.member();
+    expect(await moderate(user, { action: "timeout", duration: "PT20H" })).toMatchObject(done);
+    const fault = holdUp(user, "timeout");
+    expect(await moderate(user, { action: "untimeout" })).toMatchObject(done);
+    expect(ground.timeout(user)).toBe(20);
+    const again = await moderate(user, { action: "timeout", duration: "PT4H" });
+    expect(again, JSON.stringify(again.body)).toMatchObject(done);
+    fault.clear();
+    await ground.pass(hour);
+    expect(ground.timeout(user)).toBe(3);
+    await ground.reverse(again.body.reference);
+    expect(ground.timeout(user)).toBeNull();
+  });
+
+  test("what is under way for somebody else, or in another server, is no reason", async () => {
+    const [user, other] = [ground.world.member(), ground.world.member()];
+    expect(await moderate(user, { action: "ban" })).toMatchObject(done);
+    const fault = holdUp(user, "ban");
+    expect(await moderate(user, { action: "unban" })).toMatchObject(done);
+    ground.guilds[1].addMember(user);
+    ground.guilds[1].ban(user);
+    ground.guilds[0].ban(other);
+    await ground.settle();
+    expect(await moderate(other, { action: "ban" })).toMatchObject({ status: 409, body: { discord: { code: "already_banned" } } });
+    expect(await moderate(user, { action: "ban" }, ground.guilds[1])).toMatchObject({
+      status: 409,
+      body: { discord: { code: "already_banned" } },
+    });
+    fault.clear();
+    await ground.pass(hour);
+    expect(ground.isBanned(user)).toBe(false);
   });
 });

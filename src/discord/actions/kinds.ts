@@ -129,7 +129,7 @@ interface NewEnd {
   guildId: string;
   userId: string;
   until: string;
-  from: readonly string[];
+  from: "any" | readonly string[];
 }
 
 /** Give a timeout of ours another end; one that is over by now is lifted. */
@@ -138,7 +138,8 @@ async function planNewEnd({ guildId, userId, until, from }: NewEnd, state: Prese
   const { timeoutEnds } = await state.member(guildId, userId);
   if (timeoutEnds <= now) return { noChange: "They were not timed out.", isOthers: true };
   if (Math.abs(timeoutEnds - wanted) <= second) return longerStands(timeoutEnds);
-  if (!isOneOf(timeoutEnds, from)) return { noChange: "They have another timeout, which I left in place.", isOthers: true };
+  if (from !== "any" && !isOneOf(timeoutEnds, from))
+    return { noChange: "They have another timeout, which I left in place.", isOthers: true };
   if (wanted <= now) return timeoutChange(guildId, userId, { detail: "Their timeout was lifted." });
   const ends = new Date(Math.min(wanted, now + maxTimeout)).toISOString();
   return timeoutChange(guildId, userId, { until: ends, detail: `The timeout now ends at ${ends}.` });

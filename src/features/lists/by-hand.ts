@@ -11,8 +11,8 @@ export function createEndedByHand(ledger: Ledger): OnEnded {
     const inOrder = ended.toSorted((one, other) => (one.userId < other.userId ? -1 : 1));
     for (const { kind, guildId, userId, at } of inOrder) {
       // What the bot lifts by itself is on its way to be undone, and what it did after that is none of it.
-      const done = { stance: "apply", state: "done", updatedAt: { lte: addSeconds(at, apart) } };
-      const where = { guildId, userId, action: kind, ...done };
+      const done = { OR: [{ state: "done" }, { state: "pending", mayBeDone: true }], updatedAt: { lte: addSeconds(at, apart) } };
+      const where = { guildId, userId, action: kind, stance: "apply", ...done };
       if ((await tx.db.listAction.findFirst({ where, select: { id: true } })) === null) continue;
       await lockPerson(tx, userId);
       for (const row of await tx.db.listAction.findMany({ where }))

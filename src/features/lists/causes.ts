@@ -38,9 +38,11 @@ export function createListCauses(ledger: Pick<Ledger, "change">): CauseSource {
     },
 
     async end(tx, { guildId, userId }, { kind, by }) {
-      const where = { guildId, userId, stance: "apply", action: kind, state: { in: ["pending", "done"] } };
-      for (const row of await tx.db.listAction.findMany({ where, orderBy: { id: "asc" } }))
-        await ledger.change(tx, row, { state: "settled", dueAt: null }, { why: `It was lifted by ${by}.` });
+      const where = { guildId, userId, stance: "apply", action: kind, state: { in: ["pending", "done", "failed"] } };
+      for (const row of await tx.db.listAction.findMany({ where, orderBy: { id: "asc" } })) {
+        const state = row.state === "failed" && row.standingKey === null ? "undone" : "settled";
+        await ledger.change(tx, row, { state, dueAt: null }, { why: `It was lifted by ${by}.` });
+      }
     },
   };
 }

@@ -1,5 +1,6 @@
 import type { PermissionKey } from "../../kernel/permissions.ts";
 import { z } from "zod";
+import { roleRef } from "../../kernel/ids.ts";
 import type { Tx } from "../../database/database.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
@@ -8,7 +9,7 @@ import { createSuspensionRows, type SuspensionRowDeps } from "./suspension/suspe
 
 export interface StaffWithinDeps extends SuspensionRowDeps {
   audit: Pick<AuditService, "record">;
-  access: Pick<AccessDirectory, "of" | "role" | "suppose">;
+  access: Pick<AccessDirectory, "of" | "role" | "roleAt" | "suppose">;
   permissions: Pick<PermissionsService, "userRows" | "suspensionAt" | "suspensionBy" | "denyInTx" | "undoDenyInTx">;
 }
 
@@ -104,6 +105,9 @@ export function createStaffInTx(deps: StaffWithinDeps) {
     discordRolesOf(staffRoleKey: string): MappedRole[] {
       return (access.role(staffRoleKey)?.discord ?? []).map(({ guildId, roleId }) => ({ guildId, roleId }));
     },
+
+    /** Whether a Discord role stands for a staff role. */
+    isMapped: ({ guildId, roleId }: MappedRole): boolean => access.roleAt(roleRef(guildId, roleId)) !== undefined,
 
     /** The Discord roles somebody holds that stand for staff roles, as known without asking anybody. */
     mappedRolesHeldBy(userId: string): (MappedRole & { staffRole: string })[] {

@@ -1,13 +1,16 @@
 import type { Deps } from "../../deps.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { Effects } from "../effects/effects.ts";
+import type { CausesInForce } from "../../../discord-actions/in-force.ts";
 import type { ActionSource, CauseName, Claimed, Ended } from "../../../discord-actions/source.ts";
 import type { Member } from "../../../discord-actions/returns.ts";
 import type { Outcome } from "../../../discord-actions/outcome.ts";
 import { RESTJSONErrorCodes } from "discord-api-types/v10";
 import { Prisma, type WorkflowEffect } from "../../../generated/sqlite/client.ts";
+import type { DiscordAction } from "../../../kernel/discord-port.ts";
 import { leaseFrom, maxAttempts } from "../../../kit/task.ts";
 import { eventPermission } from "../requests/workflows.policy.ts";
+import { redoneByHand } from "./by-hand.ts";
 import { keptOf } from "./consequences.ts";
 import { createDueEffects, placeOf } from "./due.ts";
 import { isBeforeOthers, keyOf } from "./turn.ts";
@@ -17,16 +20,20 @@ import { Delivered, DiscordEffectInput, mayBeDone, memberKey } from "../effects/
 export interface ApprovedActionsDeps extends Deps<"database"> {
   records: EffectRecords;
   effects: Pick<Effects, "whyNotGiven">;
+  causesInForce: Pick<CausesInForce, "afterWaiting">;
 }
 
 /** An effect that is being carried out. */
-type Claim = Claimed & Place;
+interface Claim extends Claimed, Place {
+  /** What keeps the person as they are in part, in a sentence. */
+  stays?: string | null;
+}
 
 /** What waits until a person is back in the server. */
 const waiting = { status: "pending", dueAt: null, input: { not: Prisma.DbNull } };
 
 /** What approvals leave for the bot, as actions for {@link createDiscordActions}. */
-export function createApprovedActions({ database, records, effects }: ApprovedActionsDeps): ActionSource<Claim> {
+export function createApprovedActions({ database, records, effects, causesInForce }: ApprovedActionsDeps): ActionSource<Claim> {
   /** What was called off in the middle of an attempt whose end nobody wrote: what may be done is taken back. */
   async function retract(tx: Tx, opened: Opened): Promise<"handled" | undefined> {
     if (opened.row.dueAt === null || opened.row.dueAt > tx.now) return undefined;
@@ -40,15 +47,28 @@ export function createApprovedActions({ database, records, effects }: ApprovedAc
     if (opened?.row.status === "skipped") return await retract(tx, opened);
     if (opened?.row.status !== "pending" || opened.row.dueAt === null || opened.row.dueAt > tx.now) return undefined;
     const { row } = opened;
-    const { discord: action, before } = DiscordEffectInput.parse(row.input);
+    const { discord, before } = DiscordEffectInput.parse(row.input);
     const isBrief = before !== undefined;
-    if (row.attempts >= (isBrief ? 1 : maxAttempts)) return { ...at, action, attempts: row.attempts, mayBeDone: true, isSpent: true };
+    if (row.attempts >= (isBrief ? 1 : maxAttempts))
+      return { ...at, action: discord, attempts: row.attempts, mayBeDone: true, isSpent: true };
     if (!(await isBeforeOthers(tx, opened))) return undefined;
+    const others = await redoneByHand(tx, discord, row.at);
+    const left =
+      others === undefined ? await causesInForce.afterWaiting(tx, discord, row.at) : { stays: others, next: null, changed: false };
+    const { stays, next, changed } = left;
+    if (next === null) {
+      const detail = `${row.detail} ${stays ?? ""}`.trim();
+      await records.write(tx, opened, { status: "done", detail, undo: { changed }, dueAt: null, lastError: null });
+      return "handled";
+    }
+    const action: DiscordAction = { ...next, id: discord.id };
     const attempts = row.attempts + 1;
     const data = { attempts, dueAt: leaseFrom(tx.now), undo: { ...keptOf(row), ...takenOver(row), mayBeDone: true }, updatedAt: tx.now };
     const { count } = await tx.db.workflowEffect.updateMany({ where: { ...at, status: "pending", attempts: row.attempts }, data });
     const refused = effects.whyNotGiven(opened.request, row);
-    return count === 0 ? undefined : { ...at, action, attempts, mayBeDone: mayBeDone(row), isBrief, ...(refused !== null && { refused }) };
+    return count === 0
+      ? undefined
+      : { ...at, action, attempts, mayBeDone: mayBeDone(row), isBrief, stays, ...(refused !== null && { refused }) };
   }
 
   /** It was called off while the bot was at it. */
@@ -105,11 +125,11 @@ function causeOf({ requestId, place }: Place, opened: Opened | undefined): Cause
   return { feature: "request", id: requestId, place, reference: opened?.request.reference ?? "" };
 }
 
-function changesAfter(row: WorkflowEffect, { mayBeDone: mayHaveBeen }: Claim, outcome: Outcome): EffectChanges {
+function changesAfter(row: WorkflowEffect, { mayBeDone: mayHaveBeen, stays }: Claim, outcome: Outcome): EffectChanges {
   if (outcome.state === "done") {
     const undo = { changed: outcome.changed, ...takenOver(row), ...untilIn(outcome) };
     // What it says it does is what was done, unless Discord already showed it so.
-    const detail = outcome.changed ? row.detail : `${row.detail} ${outcome.detail}`;
+    const detail = [row.detail, ...(stays ? [stays] : []), ...(outcome.changed ? [] : [outcome.detail])].join(" ");
     return { status: "done", detail, undo, dueAt: null, lastError: null };
   }
   const lastError = outcome.detail;

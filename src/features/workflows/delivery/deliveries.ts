@@ -1,6 +1,7 @@
 import type { Deps } from "../../deps.ts";
 import type { Logger } from "pino";
 import type { DiscordActions } from "../../../discord-actions/discord-actions.ts";
+import type { CausesInForce } from "../../../discord-actions/in-force.ts";
 import { joinFailures, type Failures } from "../../../discord-actions/failures.ts";
 import { Prisma } from "../../../generated/sqlite/client.ts";
 import { requirePermission, type Call } from "../../../kernel/call.ts";
@@ -18,14 +19,15 @@ export type Deliveries = ReturnType<typeof createDeliveries>;
 export interface DeliveryDeps extends EffectRecordDeps, Deps<"database" | "reach" | "clock"> {
   effects: Pick<Effects, "append" | "takenBack" | "onLeft" | "wake" | "dueOf" | "whyNotGiven">;
   discordActions: Pick<DiscordActions, "tasksOf">;
+  causesInForce: Pick<CausesInForce, "afterWaiting">;
   logger: Logger;
 }
 
 /** Does what approvals left to be done: in Discord, and at a date. */
 export function createDeliveries(parts: DeliveryDeps) {
-  const { database, effects, clock, logger, discordActions } = parts;
+  const { database, effects, clock, logger, discordActions, causesInForce } = parts;
   const records = createEffectRecords(parts);
-  const approved = discordActions.tasksOf(createApprovedActions({ database, records, effects }));
+  const approved = discordActions.tasksOf(createApprovedActions({ database, records, effects, causesInForce }));
   const dated = createTasks(createDatedEffects({ database, records, effects, logger }), { clock, logger });
   const both = [approved, dated];
   const wake = (): void => {

@@ -8,6 +8,7 @@ import type { DiscordActionDraft } from "../../../kernel/discord-port.ts";
 import { createBanEnd } from "./ban-ends.ts";
 import { discordEffect } from "./discord-effect.ts";
 import type { Approval, Blocker, Done, SomeEffects } from "./types.ts";
+import type { Tx } from "../../../database/database.ts";
 import { lengthWords, plannedText } from "./place-words.ts";
 import { penaltyEnd, timeoutLength } from "./words.ts";
 
@@ -15,7 +16,7 @@ type Keys = NoticeKeys | "discord.ban_end" | "discord.punish" | "discord.roles_a
 type Penalty = Exclude<EffectInputs["discord.punish"]["action"], "role_remove">;
 
 export type DiscordEffectDeps = NoticeEffectDeps & {
-  staff: Pick<StaffService, "discordRolesOf" | "mappedRolesHeldBy">;
+  staff: Pick<StaffService, "discordRolesOf" | "isMapped" | "mappedRolesHeldBy">;
   guildState: Pick<GuildState, "guilds" | "members" | "role" | "standings">;
   judge: Pick<Judge, "now">;
 };
@@ -79,6 +80,18 @@ export function createDiscordEffects(parts: DiscordEffectDeps): SomeEffects<Keys
     const staying = kept === undefined ? [] : staff.discordRolesOf(kept);
     const held = staff.mappedRolesHeldBy(userId).filter((role) => !staying.some((one) => isSame(one, role)));
     return held.filter((role, index) => held.findIndex((one) => isSame(one, role)) === index);
+  }
+
+  /** {@link rolesToTake}, and those that earlier approvals have still to give: whoever is away gets them on their return. */
+  async function allRolesToTake(tx: Tx, userId: string, kept?: string): Promise<Role[]> {
+    const staying = kept === undefined ? [] : staff.discordRolesOf(kept);
+    const found = rolesToTake(userId, kept);
+    for (const guildId of presentGuilds())
+      for (const { kind, roleId, state } of await causes.of(tx, { guildId, userId })) {
+        if (kind !== "role_add" || roleId === undefined || state !== "pending" || !staff.isMapped({ guildId, roleId })) continue;
+        if (![...found, ...staying].some((one) => isSame(one, { guildId, roleId }))) found.push({ guildId, roleId });
+      }
+    return found;
   }
 
   /** The roles that stand for a staff role, where the person is a member. */
@@ -166,9 +179,9 @@ export function createDiscordEffects(parts: DiscordEffectDeps): SomeEffects<Keys
           : plannedText({ what: "roles_remove", names: namesIn(roles) });
       },
       check: (_approval, { userId, keptRoleKey }) => blockersOf(roleActions("role_remove", userId, rolesToTake(userId, keptRoleKey))),
-      apply(approval, { userId, keptRoleKey }) {
-        const roles = rolesToTake(userId, keptRoleKey);
-        return orNothing(
+      async apply(approval, { userId, keptRoleKey }) {
+        const roles = await allRolesToTake(approval.tx, userId, keptRoleKey);
+        return await orNothing(
           changeRoles(approval, userId, "discord.roles_remove", "role_remove", roles),
           "They hold no other Discord role of the staff.",
         );
@@ -204,7 +217,8 @@ export function createDiscordEffects(parts: DiscordEffectDeps): SomeEffects<Keys
         if (action !== "role_remove")
           return [...(await punish(approval, action, { userId, guildIds, length, deleteMessageSeconds })), ...missing];
         const taken = new Set(earlier.flatMap(({ key, target }) => (key === "discord.roles_remove" ? [target?.id] : [])));
-        const roles = rolesToTake(userId).filter(({ guildId, roleId }) => guildIds.includes(guildId) && !taken.has(roleId));
+        const all = await allRolesToTake(approval.tx, userId);
+        const roles = all.filter(({ guildId, roleId }) => guildIds.includes(guildId) && !taken.has(roleId));
         const done = changeRoles(approval, userId, "discord.punish", "role_remove", roles);
         return [...(await orNothing(done, "They hold no further Discord role of the staff there.")), ...missing];
       },

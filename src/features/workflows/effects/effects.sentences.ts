@@ -122,6 +122,7 @@ export const effectSentences: Sentences = {
   "It was called off while it was being done.": "Es wurde abgesagt, während es geschah.",
   "It was ended by hand in Discord.": "Es wurde in Discord von Hand beendet.",
   "It was ended by hand in Discord by {user}.": "Es wurde in Discord von {user} von Hand beendet.",
+  "A later decision says otherwise.": "Eine spätere Entscheidung sagt etwas anderes.",
   "It stays: another approval asks for the same.": "Es bleibt: Eine andere Zustimmung verlangt dasselbe.",
   "It stays: a list asks for the same.": "Es bleibt: Eine Liste verlangt dasselbe.",
   "It stays until {at}: another approval asks for it.": "Es bleibt bis {at}: Eine andere Zustimmung verlangt es.",

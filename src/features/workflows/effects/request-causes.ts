@@ -1,7 +1,7 @@
 import type { CauseInForce, CauseSource, Place } from "../../../discord-actions/in-force.ts";
 import type { Tx } from "../../../database/database.ts";
 import { Prisma, type WorkflowEffect, type WorkflowRequest, type WorkflowSubject } from "../../../generated/sqlite/client.ts";
-import { calledOff, Delivered, isAmends, mayBeDone } from "./discord-effect.ts";
+import { calledOff, Delivered, DiscordEffectInput, isAmends, mayBeDone } from "./discord-effect.ts";
 import type { EventsService } from "../../events/events.service.ts";
 import { tellRecoveredEffect } from "./recovered.ts";
 import { causeIdOf, causeOf } from "./shared-actions.ts";
@@ -14,7 +14,7 @@ export function createRequestCauses(wake: () => void, events: Pick<EventsService
   async function effectsOf({ db }: Tx, { guildId, userId }: Place): Promise<{ row: Found; cause: CauseInForce }[]> {
     const rows = await db.workflowEffect.findMany({
       where: {
-        status: { in: ["pending", "done", "reversed"] },
+        status: { in: ["pending", "done", "failed", "reversed"] },
         input: { not: Prisma.DbNull },
         request: { subjects: { some: { kind: "user", subjectId: userId } } },
       },
@@ -33,7 +33,7 @@ export function createRequestCauses(wake: () => void, events: Pick<EventsService
     async causesOf(tx, place) {
       const all = await effectsOf(tx, place);
       const left = all.filter(({ row }) => row.status === "reversed" && Delivered.safeParse(row.undo).data?.left === true);
-      const inForce = all.filter(({ row }) => row.status !== "reversed" && row.request.status === "approved");
+      const inForce = all.filter(({ row }) => (row.status === "pending" || row.status === "done") && row.request.status === "approved");
       return inForce.map(({ cause }) => {
         const isHeir = left.some((one) => one.cause.kind === cause.kind && one.cause.roleId === cause.roleId);
         return isHeir ? { ...cause, changed: true } : cause;
@@ -50,7 +50,10 @@ export function createRequestCauses(wake: () => void, events: Pick<EventsService
         },
         select: { input: true },
       });
-      return rows.some(({ input }) => (input as { guildId?: unknown } | null)?.guildId === guildId);
+      return rows.some(({ input }) => {
+        const action = DiscordEffectInput.safeParse(input).data?.discord;
+        return action !== undefined && "guildId" in action && action.guildId === guildId && action.userId === userId;
+      });
     },
 
     async signsOf(tx, place) {
@@ -73,11 +76,11 @@ export function createRequestCauses(wake: () => void, events: Pick<EventsService
         if (cause.kind !== kind || row.status === "reversed") continue;
         // A ban that had not been there before would be lifted again by what is due for it.
         const change =
-          row.status === "pending" ? calledOff(row, tx.now) : { status: "reversed", detail: `${row.detail} It was lifted by ${by}.` };
+          row.status !== "done" ? calledOff(row, tx.now) : { status: "reversed", detail: `${row.detail} It was lifted by ${by}.` };
         const where = { ...placeOf(causeIdOf(row)), status: row.status };
         await tx.db.workflowEffect.updateMany({ where, data: { ...change, dueAt: change.dueAt ?? null, updatedAt: tx.now } });
         tellRecoveredEffect(events, tx, { request: row.request, row, status: change.status });
-        if (row.status === "pending" && mayBeDone(row)) tx.afterCommit(wake);
+        if (row.status !== "done" && mayBeDone(row)) tx.afterCommit(wake);
       }
     },
   };

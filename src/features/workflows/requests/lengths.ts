@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Tx } from "../../../database/database.ts";
 import type { CausesInForce, Remaining } from "../../../discord-actions/in-force.ts";
-import type { Prisma, WorkflowEffect } from "../../../generated/sqlite/client.ts";
+import { Prisma, type WorkflowEffect } from "../../../generated/sqlite/client.ts";
 import { isoOrNull } from "../../../kernel/fields.ts";
 import type { Undone } from "../../../kernel/undo.ts";
 import type { Deps } from "../../deps.ts";
@@ -95,11 +95,14 @@ export function createLengths({ audit, events, causes, roster, staff, effects }:
     const banned = request.effects.find((row) => row.place === ban);
     if (end === undefined || banned === undefined) return changedSince;
     const isAhead = was === undefined || new Date(was) > tx.now;
-    // Its shorter end has come: it is made again, unless its former end is over, too.
-    if (end.status === "done" && banned.status === "reversed" && isAhead)
-      await write(tx, banned, { status: "pending", dueAt: tx.now, attempts: 0, undo: isBegunAnew });
-    else if (end.status !== "pending" && end.status !== "skipped") return changedSince;
-    await write(tx, end, was === undefined ? { status: "skipped", dueAt: null } : { status: "pending", dueAt: new Date(was), attempts: 0 });
+    const isUnderWay = end.status === "pending" && DiscordEffectInput.safeParse(end.input).success;
+    // Its shorter end has come: it is made again, unless its former end is over, too. A lift that Discord has put off leaves it in place.
+    if ((end.status === "done" || isUnderWay) && banned.status === "reversed" && isAhead)
+      await write(tx, banned, { status: "pending", dueAt: tx.now, attempts: 0, undo: { mayBeDone: isUnderWay } });
+    else if (isUnderWay || (end.status !== "pending" && end.status !== "skipped")) return changedSince;
+    // What was left for the bot at the shorter end is worked out anew at the former one.
+    const anew = { attempts: 0, lastError: null, input: Prisma.DbNull, undo: Prisma.DbNull };
+    await write(tx, end, was === undefined ? { status: "skipped", dueAt: null } : { status: "pending", dueAt: new Date(was), ...anew });
     tx.afterCommit(effects().wake);
     return restored;
   }
@@ -265,8 +268,6 @@ export function createLengths({ audit, events, causes, roster, staff, effects }:
 }
 
 type EffectChanges = Prisma.WorkflowEffectUncheckedUpdateManyInput;
-/** Nothing is known of what is done anew. */
-const isBegunAnew = { mayBeDone: false };
 const restored: Undone = { restored: true, detail: "It ends when it did before." };
 const changedSince: Undone = { restored: false, detail: "What was changed since stays as it is." };
 
