@@ -12,7 +12,7 @@ export type Conflicts = ReturnType<typeof createConflicts>;
 
 type Reader = Parameters<ConflictsDeps["reach"]["linkedAccountsOf"]>[0];
 
-/** Who may decide what lists do to whom: nobody about themselves, by any account of theirs, nor about staff of their own rank or above. */
+/** Who may decide about whom: nobody about themselves, by any account of theirs, nor about staff of their own rank or above. */
 export function createConflicts({ access, reach, permissions }: ConflictsDeps) {
   /** The account of the caller and those that are linked with it. */
   async function accountsOf(db: Reader, { actor }: Call): Promise<string[]> {
@@ -30,6 +30,7 @@ export function createConflicts({ access, reach, permissions }: ConflictsDeps) {
   }
 
   return {
+    ownMatter,
     accountsOf,
     requireMayDecideAbout,
 
@@ -40,6 +41,6 @@ export function createConflicts({ access, reach, permissions }: ConflictsDeps) {
   };
 }
 
-export function ownMatter(): ProblemError {
+function ownMatter(): ProblemError {
   return new ProblemError("conflict_of_interest", { detail: "This is about you or about an account of yours." });
 }
