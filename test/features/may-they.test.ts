@@ -1,0 +1,216 @@
+import { describe, expect, test } from "vitest";
+import { staffAtConsole } from "../contract/world.ts";
+import type { GuildHandle, User } from "../../src/sandbox/index.ts";
+import { systemCall } from "../../src/kernel/call.ts";
+import { uuid7 } from "../../src/kernel/ids.ts";
+import { createWorld } from "../support/world.ts";
+import { acted, openCase } from "./cases-actions.setup.ts";
+import { isBanned } from "./stances-community.ts";
+
+const reason = "Led the raid of last night.";
+const job = () => systemCall("job", uuid7());
+
+/** Two servers, with people whom the operator trusts with more than their level. */
+async function ground() {
+  const world = await createWorld({ furtherGuilds: ["Bay"] });
+  const [harbour, bay] = [world.guild, world.furtherGuilds[0] as GuildHandle];
+  const owner = await staffAtConsole(world, "owner");
+  const entry = async (user: User, key: string, effect: "allow" | "deny", guild?: GuildHandle) => {
+    const overrides = [{ key, effect, reason, ...(guild !== undefined && { scope: guild.id }) }];
+    const answer = await world.patch(`/permissions/users/${user.id}`, { overrides }, { actor: owner });
+    expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+  };
+  const file = async (kind: string, body: object, actor: User): Promise<string> => {
+    const filed = await world.post(`/workflows/${kind}`, { reason, ...body }, { actor });
+    expect(filed.status, JSON.stringify(filed.body)).toBe(201);
+    return filed.body.reference;
+  };
+  const decide = (kind: string, reference: string, actor: User, body: object = {}) =>
+    world.post(`/workflows/${kind}/${reference}/decision`, { decision: "approve", reason, ...body }, { actor });
+  const deliver = () => world.app.deliveries.deliverDue(job());
+  return { world, harbour, bay, owner, entry, file, decide, deliver };
+}
+
+const refused = ({ status, body }: { status: number; body: any }) => [status, body.code];
+
+describe("A10: a permission that is denied in a server counts for whatever acts there", () => {
+  test("trying a failed action again", async () => {
+    const { world, harbour, bay, owner, entry, file, decide, deliver } = await ground();
+    const user = world.member();
+    for (const guild of [harbour, bay]) {
+      // The bot's own role is below this one.
+      const boss = guild.createRole("boss", { position: 300 });
+      if (guild !== harbour) guild.addMember(user);
+      guild.setRoles(user, [boss]);
+    }
+    const [requester, other] = [await world.staff("admin"), await world.staff("admin")];
+    const discord = { action: "kick", guild_ids: [bay.id, harbour.id] };
+    const reference = await file("punishment", { user_id: user.id, action: "strike", discord }, requester);
+    await decide("punishment", reference, owner, { override: true });
+    await deliver();
+    const path = `/workflows/punishment/${reference}`;
+    const { effects } = (await world.get(path, { actor: owner })).body.data;
+    const placeIn = (guild: GuildHandle): number =>
+      effects.findIndex((one: any) => one.key === "discord.punish" && one.target.id === guild.id) + 1;
+    expect(effects[placeIn(bay) - 1].status).toBe("failed");
+    await entry(other, "workflows.punishment.decide", "deny", bay);
+    const retry = (guild: GuildHandle, actor: User) => world.post(`${path}/effects/${placeIn(guild).toString()}/retry`, {}, { actor });
+    expect(refused(await retry(bay, other))).toEqual([403, "permission_denied"]);
+    expect((await retry(harbour, other)).status).toBe(200);
+    expect((await retry(bay, requester)).status).toBe(200);
+  });
+
+  test("taking back one's own act", async () => {
+    const { world, harbour, bay, owner, entry } = await ground();
+    const mod = await staffAtConsole(world, "moderator");
+    const warned: string[] = [];
+    for (const { id } of [harbour, bay]) {
+      expect((await world.put(`/guilds/${id}/direct`, { warning: { level: "moderator" } }, { actor: owner })).status).toBe(200);
+      const done = await world.post(`/guilds/${id}/moderation`, { user_id: world.member().id, action: "warning", reason }, { actor: mod });
+      expect(done.body).toMatchObject({ direct: true });
+      warned.push(done.body.reference);
+    }
+    await entry(mod, "workflows.punishment.create", "deny", bay);
+    const undo = (reference: string | undefined) => world.post(`/workflows/punishment/${reference ?? ""}/undo`, {}, { actor: mod });
+    expect(refused(await undo(warned[1]))).toEqual([403, "permission_denied"]);
+    expect((await undo(warned[0])).body).toMatchObject({ undone: true });
+  });
+
+  test("amending a request into a further server, and filing a suggested one for it", async () => {
+    const { world, harbour, bay, entry, file } = await ground();
+    const [requester, editor, senior] = [await world.staff("admin"), await world.staff("admin"), await world.staff("senior")];
+    const discord = { action: "kick", guild_ids: [harbour.id] };
+    const reference = await file("punishment", { user_id: world.member().id, action: "strike", discord }, requester);
+    await entry(requester, "workflows.punishment.create", "deny", bay);
+    await entry(editor, "workflows.edit_any", "deny", bay);
+    await entry(senior, "workflows.punishment.create", "deny", bay);
+    const path = `/workflows/punishment/${reference}`;
+    const wider = (guilds: readonly GuildHandle[]) => ({ discord: { action: "kick", guild_ids: guilds.map(({ id }) => id) } });
+    const payload = wider([harbour, bay]);
+    for (const actor of [requester, editor]) {
+      expect(refused(await world.patch(path, { payload }, { actor }))).toEqual([403, "permission_denied"]);
+      expect(refused(await world.post(`${path}/decision`, { decision: "amend", payload, reason }, { actor }))).toEqual([
+        403,
+        "permission_denied",
+      ]);
+      const tried = await world.post(`${path}/decision?dry_run=true`, { decision: "amend", payload, reason }, { actor });
+      expect(tried.body.blockers).toMatchObject([{ code: "permission_denied" }]);
+    }
+    expect((await world.get(path, { actor: editor })).body.data.payload.discord.guild_ids).toEqual([harbour.id]);
+    const colleague = await world.staff("admin");
+    expect((await world.patch(path, { payload }, { actor: colleague })).status).toBe(200);
+    // What acts there already may be changed otherwise.
+    expect((await world.patch(path, { payload: { points: 1 } }, { actor: requester })).status).toBe(200);
+
+    const userId = world.member().id;
+    const { id } = await openCase(world, senior, { about: [userId] });
+    await acted(world, senior, id, { points: 3 });
+    const [draft] = (await world.get(`/workflows/drafts?subject=${userId}`, { actor: senior })).body.data;
+    const fileIt = (guild: GuildHandle) =>
+      world.post(`/workflows/drafts/${draft.id as string}/file`, { payload: wider([guild]) }, { actor: senior });
+    expect(refused(await fileIt(bay))).toEqual([403, "permission_denied"]);
+    expect((await fileIt(harbour)).status).toBe(201);
+  });
+
+  test("a ruling on an appeal against what was done there", async () => {
+    const { world, harbour, bay, owner, entry, file, decide, deliver } = await ground();
+    const [requester, admin] = [await world.staff("admin"), await world.staff("admin")];
+    await entry(admin, "workflows.appeal.decide", "deny", bay);
+    for (const guild of [bay, harbour]) {
+      const user = world.member();
+      if (guild === bay) bay.addMember(user);
+      const discord = { action: "ban", guild_ids: [guild.id] };
+      const ban = await file("punishment", { user_id: user.id, action: "strike", discord }, requester);
+      expect((await decide("punishment", ban, owner)).status).toBe(200);
+      await deliver();
+      expect(isBanned(guild, user)).toBe(true);
+      const strike = await world.app.database.read.caseAction.findFirstOrThrow({ where: { userId: user.id } });
+      for (const [target, ruling] of [
+        [strike.id, { desired_outcome: "reduce" }],
+        [ban, { desired_outcome: "overturn" }],
+      ] as const) {
+        const appeal = await file("appeal", { target_reference: target, grounds: reason, ...ruling }, await world.staff("moderator"));
+        const body = ruling.desired_outcome === "reduce" ? { decision: "reduce", new_duration: "P1D" } : { decision: "overturn" };
+        const answer = await decide("appeal", appeal, admin, body);
+        if (guild === bay) expect(refused(answer)).toEqual([403, "permission_denied"]);
+        else expect(answer.status, JSON.stringify(answer.body)).toBe(200);
+        if (guild === bay)
+          expect((await world.get(`/workflows/appeal/${appeal}`, { actor: admin })).body.data.allowed_actions).not.toContain("approve");
+        if (guild === bay) await world.post(`/workflows/appeal/${appeal}/decision`, { decision: "void", reason }, { actor: owner });
+      }
+      await deliver();
+      expect(isBanned(guild, user)).toBe(guild === bay);
+    }
+  });
+
+  test("bringing Discord in line with the roster", async () => {
+    const { world, harbour, bay, owner, entry } = await ground();
+    const roles = [harbour, bay].map((guild) => ({ guild, role: guild.createRole("helper") }));
+    await world.sandbox.waitFor(() => roles.every(({ guild, role }) => world.app.guildState.role(guild.id, role.id) !== undefined));
+    const discord = roles.map(({ guild, role }) => ({ guild_id: guild.id, role_id: role.id }));
+    const put = await world.put("/staffroles/helper", { name: "Helper", rank: 5, level: "viewer", discord }, { actor: owner });
+    expect(put.status, JSON.stringify(put.body)).toBe(200);
+    const [admin, friend] = [await world.staff("admin"), world.member()];
+    bay.addMember(friend);
+    expect(
+      (await world.post("/roster", { user_id: friend.id, staff_role: "helper", trial_days: 0, reason }, { actor: admin })).status,
+    ).toBe(201);
+    await world.app.rosterSync.catchUp(job());
+    await world.sandbox.waitFor(() => world.app.guildState.members(friend.id).length === 2);
+    await entry(admin, "roster.sync", "deny", bay);
+    const sync = { discord_user_id: friend.id, direction: "to_discord", dry_run: false, reason };
+    expect(refused(await world.post("/roster/sync-member", sync, { actor: admin }))).toEqual([403, "permission_denied"]);
+    const held = () => roles.map(({ guild, role }) => [...(guild.member(friend)?.roles ?? [])].includes(role.id));
+    expect(held()).toEqual([false, false]);
+    const synced = await world.post("/roster/sync-member", sync, { actor: await world.staff("admin") });
+    expect([synced.status, held()], JSON.stringify(synced.body)).toEqual([200, [true, true]]);
+  });
+
+  test("setting nicknames by a repair of callsigns, and setting them back", async () => {
+    const { world, harbour, bay, entry } = await ground();
+    const { database, callsigns, guildState, rosterSync } = world.app;
+    const [admin, colleague] = [await world.staff("admin"), await world.staff("admin")];
+    const people = [harbour, bay].map((guild) => {
+      const user = world.sandbox.createUser("Ada");
+      guild.addMember(user);
+      guild.setNick(user, "Ada");
+      return { guild, user };
+    });
+    await database.write(job(), async (tx) => {
+      const times = { createdAt: tx.now, updatedAt: tx.now };
+      const rules = { template: "{dept}-{n:03}", ranges: [[1, 99]], reserved: [], skip: [], rankBands: {} };
+      const pool = { key: "north", name: "North", department: "N", nicknameTemplate: "{callsign} | {name}" };
+      await tx.db.callsignPool.create({ data: { ...pool, ...rules, ...times } });
+      for (const { user } of people) {
+        await tx.db.rosterEntry.create({ data: { id: uuid7(), userId: user.id, status: "active", ...times } });
+        await callsigns.allocateInTx(tx, { pool: "north", userId: user.id, causeReference: null, permission: "callsigns.allocate" });
+      }
+    });
+    await rosterSync.catchUp(job());
+    const known = (nicks: readonly string[]) =>
+      world.sandbox.waitFor(() => people.every(({ user }, index) => guildState.members(user.id)[0]?.nick === nicks[index]));
+    const nicks = () => people.map(({ guild, user }) => guild.member(user)?.nick);
+    await known(["Ada", "Ada"]);
+    await entry(admin, "callsigns.repair", "deny", bay);
+    const scope = { pool: "north", fix: ["nickname_mismatch"] };
+    const repair = async (actor: User) => {
+      const planned = await world.post("/callsigns/repair", scope, { actor });
+      expect(planned.status, JSON.stringify(planned.body)).toBe(200);
+      const { plan_hash, unfixable } = planned.body.data;
+      const done = await world.post("/callsigns/repair", { ...scope, dry_run: false, plan_hash }, { actor });
+      return { unfixable, token: done.body.data.undo_token as string };
+    };
+    const { unfixable, token } = await repair(admin);
+    expect(unfixable).toMatchObject([{ user_id: people[1]?.user.id, why: "You may not do this in the server of the nickname." }]);
+    expect(nicks()).toEqual(["N-001 | Ada", "Ada"]);
+    await known(["N-001 | Ada", "Ada"]);
+    const undo = (by: User, id: string) => world.post(`/callsigns/repair/${id}/undo`, { reason }, { actor: by });
+    expect((await undo(colleague, token)).status).toBe(200);
+    await known(["Ada", "Ada"]);
+    const both = await repair(colleague);
+    expect(nicks()).toEqual(["N-001 | Ada", "N-002 | Ada"]);
+    await known(["N-001 | Ada", "N-002 | Ada"]);
+    expect((await undo(admin, both.token)).status).toBe(200);
+    expect(nicks()).toEqual(["Ada", "N-002 | Ada"]);
+  });
+});
