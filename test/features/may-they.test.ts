@@ -1,18 +1,18 @@
 import { describe, expect, test } from "vitest";
 import { staffAtConsole } from "../contract/world.ts";
-import type { GuildHandle, User } from "../../src/sandbox/index.ts";
+import type { GuildHandle, Role, User } from "../../src/sandbox/index.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
-import { createWorld } from "../support/world.ts";
-import { acted, openCase } from "./cases-actions.setup.ts";
-import { isBanned } from "./stances-community.ts";
+import { createWorld, type World, type WorldOptions } from "../support/world.ts";
+import { acted, link, openCase } from "./cases-actions.setup.ts";
+import { community, isBanned, within } from "./stances-community.ts";
 
 const reason = "Led the raid of last night.";
 const job = () => systemCall("job", uuid7());
 
 /** Two servers, with people whom the operator trusts with more than their level. */
-async function ground() {
-  const world = await createWorld({ furtherGuilds: ["Bay"] });
+async function ground(options: WorldOptions = {}) {
+  const world = await createWorld({ furtherGuilds: ["Bay"], ...options });
   const [harbour, bay] = [world.guild, world.furtherGuilds[0] as GuildHandle];
   const owner = await staffAtConsole(world, "owner");
   const entry = async (user: User, key: string, effect: "allow" | "deny", guild?: GuildHandle) => {
@@ -29,6 +29,14 @@ async function ground() {
     world.post(`/workflows/${kind}/${reference}/decision`, { decision: "approve", reason, ...body }, { actor });
   const deliver = () => world.app.deliveries.deliverDue(job());
   return { world, harbour, bay, owner, entry, file, decide, deliver };
+}
+
+/** Another account of somebody on the staff, as a confirmed link has it. */
+async function another(world: World, person: User, by: User): Promise<User> {
+  const alt = world.sandbox.createUser("another account");
+  world.guild.addMember(alt);
+  await link(world, by, person.id, alt.id);
+  return alt;
 }
 
 const refused = ({ status, body }: { status: number; body: any }) => [status, body.code];
@@ -212,5 +220,138 @@ describe("A10: a permission that is denied in a server counts for whatever acts 
     await known(["N-001 | Ada", "N-002 | Ada"]);
     expect((await undo(admin, both.token)).status).toBe(200);
     expect(nicks()).toEqual(["Ada", "N-002 | Ada"]);
+  });
+});
+
+describe("A9: nobody acts for themselves, by any account of theirs", () => {
+  test("those whom a request is about, and those below them, try none of its actions again", async () => {
+    const { world, harbour, owner, file, decide, deliver } = await ground();
+    const [subject, requester, senior] = [await world.staff("admin"), await world.staff("admin"), await world.staff("senior")];
+    const boss = harbour.createRole("boss", { position: 300 });
+    harbour.setRoles(subject, [world.roles.admin, boss]);
+    const alt = await another(world, subject, owner);
+    harbour.setRoles(alt, [world.roles.admin]);
+    await world.sandbox.waitFor(() => world.app.access.of(alt.id).isStaff);
+    const discord = { action: "timeout", guild_ids: [harbour.id] };
+    const reference = await file("punishment", { user_id: subject.id, action: "strike", duration: "P1D", discord }, requester);
+    await decide("punishment", reference, owner, { override: true });
+    await deliver();
+    const path = `/workflows/punishment/${reference}`;
+    const { effects } = (await world.get(path, { actor: owner })).body.data;
+    const place: number = effects.findIndex((one: any) => one.key === "discord.punish" && one.status === "failed") + 1;
+    expect(place).toBeGreaterThan(0);
+    const overrides = [{ key: "workflows.punishment.decide", effect: "allow" as const, reason }];
+    await world.app.permissions.updateUser(systemCall("cli", uuid7()), senior.id, { overrides });
+    const retry = (actor: User) => world.post(`${path}/effects/${place.toString()}/retry`, {}, { actor });
+    expect(refused(await retry(subject))).toEqual([403, "conflict_of_interest"]);
+    expect(refused(await retry(alt))).toEqual([403, "conflict_of_interest"]);
+    expect(refused(await retry(senior))).toEqual([403, "hierarchy_violation"]);
+    expect((await retry(owner)).status).toBe(200);
+  });
+
+  test("an import puts no other record in the place of one about them", async () => {
+    const { world, owner } = await ground();
+    const admin = await world.staff("admin");
+    const [alt, stranger] = [await another(world, admin, owner), world.member()];
+    const record = (user: User, severity: string) => ({
+      kind: "user",
+      subject_id: user.id,
+      category: "raid",
+      severity,
+      reason_public: reason,
+    });
+    for (const user of [alt, stranger]) expect((await world.post("/blacklist", record(user, "high"), { actor: owner })).status).toBe(201);
+    const overrides = [{ key: "blacklist.import", effect: "allow" as const, reason }];
+    await world.app.permissions.updateUser(systemCall("cli", uuid7()), admin.id, { overrides });
+    const records = [record(alt, "low"), record(stranger, "low")];
+    for (const dryRun of [true, false]) {
+      const done = await world.post(`/blacklist/import?mode=replace&dry_run=${dryRun.toString()}`, { records }, { actor: admin });
+      expect(done.body.data.results ?? done.body).toMatchObject([
+        { outcome: "refused", errors: [{ pointer: "/subject_id", code: "conflict_of_interest" }] },
+        { outcome: "replaced" },
+      ]);
+    }
+    const active = await world.app.database.read.blacklistRecord.findMany({ where: { activeKey: { not: null } } });
+    expect(Object.fromEntries(active.map((row) => [row.subjectId, row.severity]))).toEqual({ [alt.id]: "high", [stranger.id]: "low" });
+  });
+
+  test("nor forgets or changes what a followed list says of them", async () => {
+    const { world, bay, owner, stance } = await community();
+    const [manager, colleague] = [await world.staff("admin"), await world.staff("admin")];
+    const alt = await another(world, manager, owner);
+    bay.addMember(alt);
+    const list = (await world.post("/lists", { name: "Harbour Watch", kind: "file" }, { actor: manager })).body.data.id as string;
+    await stance(bay, { list, category: "any", stance: "apply", action: "ban" });
+    const says = (users: readonly User[], actor: User, severity = "high") => {
+      const record = ({ id }: User) => ({ kind: "user", subject_id: id, number: `HW-${id}`, category: "raid", severity });
+      return world.put(`/lists/${list}/file`, { records: users.map(record) }, { actor });
+    };
+    const wanted = world.sandbox.createUser("wanted elsewhere");
+    expect((await says([alt, wanted], colleague)).status).toBe(200);
+    await within(() => isBanned(bay, alt));
+    const tries = [
+      () => says([wanted], manager),
+      () => says([alt, wanted], manager, "low"),
+      () => world.patch(`/lists/${list}`, { categories: ["scam"] }, { actor: manager }),
+      () => world.post(`/lists/${list}/reset`, {}, { actor: manager }),
+      () => world.delete(`/lists/${list}`, undefined, { actor: manager }),
+    ];
+    for (const attempt of tries) expect(refused(await attempt())).toEqual([403, "conflict_of_interest"]);
+    await world.app.lists.worker.catchUp(job());
+    expect(isBanned(bay, alt)).toBe(true);
+    // What says nothing else of them is theirs to change.
+    expect((await says([alt, world.sandbox.createUser("also wanted")], manager)).status).toBe(200);
+    expect((await world.patch(`/lists/${list}`, { trust: "low" }, { actor: manager })).status).toBe(200);
+    expect((await world.delete(`/lists/${list}`, undefined, { actor: colleague })).status).toBe(200);
+    await within(() => !isBanned(bay, alt));
+  });
+
+  test("nor puts them on the roster, or gives them what the roster says", async () => {
+    const { world, harbour, owner } = await ground();
+    const admin = await world.staff("admin");
+    const alt = await another(world, admin, owner);
+    const entry = { user_id: alt.id, staff_role: "viewer", trial_days: 7, reason };
+    expect(refused(await world.post("/roster", entry, { actor: admin }))).toEqual([403, "conflict_of_interest"]);
+    expect((await world.post("/roster", entry, { actor: owner })).status).toBe(201);
+    expect(refused(await world.patch(`/roster/${alt.id}`, { staff_role: "moderator", reason }, { actor: admin }))).toEqual([
+      403,
+      "conflict_of_interest",
+    ]);
+    const sync = { discord_user_id: alt.id, direction: "to_discord", dry_run: false, reason };
+    for (const direction of ["to_discord", "from_discord"]) {
+      const tried = await world.post("/roster/sync-member", { ...sync, direction }, { actor: admin });
+      expect(refused(tried)).toEqual([403, "conflict_of_interest"]);
+    }
+    const report = await world.post("/roster/sync-member", { discord_user_id: alt.id, direction: "report" }, { actor: admin });
+    expect(report.status, JSON.stringify(report.body)).toBe(200);
+    await world.app.rosterSync.catchUp(job());
+    await world.sandbox.waitFor(() => world.app.guildState.members(alt.id).length > 0);
+    const audit = await world.post("/roster/audit", {}, { actor: owner });
+    const findings = audit.body.data.findings.filter((one: any) => one.user?.id === alt.id && one.fix !== null).map((one: any) => one.id);
+    expect(findings.length).toBeGreaterThan(0);
+    const fixed = await world.post("/roster/audit/fixes", { findings, reason }, { actor: admin });
+    for (const one of fixed.body.data.results ?? fixed.body.data) expect(one.outcome).toBe("refused");
+    expect([...(harbour.member(alt)?.roles ?? [])]).toEqual([]);
+    const synced = await world.post("/roster/sync-member", sync, { actor: await world.staff("admin") });
+    expect([synced.status, ...(harbour.member(alt)?.roles ?? [])], JSON.stringify(synced.body)).toEqual([200, world.roles.viewer.id]);
+  });
+
+  test("nor is the second person who confirms what they asked for", async () => {
+    const { world, owner } = await ground({ env: { SECOND_PERSON_FOR_DANGER: "true" } });
+    const [admin, friend] = [await world.staff("admin"), await world.staff("viewer")];
+    const second = await staffAtConsole(world, "admin");
+    const alt = await another(world, admin, owner);
+    world.guild.setRoles(alt, [...(world.guild.member(second)?.roles ?? [])].map((id) => ({ id })) as Role[]);
+    await world.sandbox.waitFor(() => world.app.access.of(alt.id).isStaff);
+    const overrides = [{ key: "staff.suspend", effect: "allow", reason }];
+    const asked = await world.patch(`/permissions/users/${friend.id}`, { overrides }, { actor: admin });
+    expect(asked.status, JSON.stringify(asked.body)).toBe(202);
+    const { code } = asked.body.data ?? asked.body.confirmation_required;
+    const holds = () => world.app.access.of(friend.id).decide("staff.suspend").allowed;
+    const said = await world.slash(alt, "confirm accept", { code });
+    expect(said).toContain("neither the one who asked nor the one it is done to");
+    expect(holds()).toBe(false);
+    await world.slash(second, "confirm accept", { code });
+    expect(holds()).toBe(true);
   });
 });

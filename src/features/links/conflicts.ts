@@ -34,6 +34,11 @@ export function createConflicts({ access, reach, permissions }: ConflictsDeps) {
     accountsOf,
     requireMayDecideAbout,
 
+    /** Of what only the rank decides otherwise: nobody does it to another account of theirs. @throws ProblemError conflict_of_interest */
+    async requireNoOtherOwn(db: Reader, { actor }: Call, userId: string): Promise<void> {
+      if (actor !== null && actor.id !== userId && (await reach.linkedAccountsOf(db, actor.id)).includes(userId)) throw ownMatter();
+    },
+
     /** The same about a person with every account that is linked with theirs. @throws ProblemError conflict_of_interest, hierarchy_violation */
     async requireMayDecideAboutPerson(tx: Tx, userId: string): Promise<void> {
       await requireMayDecideAbout(tx, [userId, ...(await reach.linkedAccountsOf(tx.db, userId))]);
