@@ -336,6 +336,25 @@ describe("A9: nobody acts for themselves, by any account of theirs", () => {
     expect([synced.status, ...(harbour.member(alt)?.roles ?? [])], JSON.stringify(synced.body)).toEqual([200, world.roles.viewer.id]);
   });
 
+  test("nor takes them along when the roster is brought in line with Discord", async () => {
+    const { world, owner } = await ground({ env: { ROSTER_FOLLOWS_DISCORD: "false", ROSTER_AUDIT_HOUR: "off" } });
+    const [admin, friend] = [await world.staff("admin"), await world.staff("viewer")];
+    const alt = await another(world, admin, owner);
+    world.guild.setRoles(alt, [world.roles.viewer]);
+    await world.sandbox.waitFor(() => world.app.access.of(alt.id).isStaff);
+    await world.app.permissions.updateUser(systemCall("cli", uuid7()), admin.id, {
+      overrides: [{ key: "roster.apply_fixes", effect: "allow", reason }],
+    });
+    const plan = await world.post("/roster/sync", {}, { actor: admin });
+    expect(plan.status, JSON.stringify(plan.body)).toBe(200);
+    const withheld = (user: User) => plan.body.data.plan.find((one: any) => one.user_id === user.id)?.withheld;
+    expect([withheld(alt), withheld(friend)]).toEqual([true, false]);
+    const body = { dry_run: false, plan_hash: plan.body.data.plan_hash };
+    expect((await world.post("/roster/sync", body, { actor: admin })).status).toBe(200);
+    const entries = await world.app.database.read.rosterEntry.findMany({ where: { userId: { in: [alt.id, friend.id] } } });
+    expect(entries.map(({ userId }) => userId)).toEqual([friend.id]);
+  });
+
   test("nor is the second person who confirms what they asked for", async () => {
     const { world, owner } = await ground({ env: { SECOND_PERSON_FOR_DANGER: "true" } });
     const [admin, friend] = [await world.staff("admin"), await world.staff("viewer")];

@@ -15,8 +15,13 @@ type Reader = Parameters<ConflictsDeps["reach"]["linkedAccountsOf"]>[0];
 /** Who may decide about whom: nobody about themselves, by any account of theirs, nor about staff of their own rank or above. */
 export function createConflicts({ access, reach, permissions }: ConflictsDeps) {
   /** The account of the caller and those that are linked with it. */
-  async function accountsOf(db: Reader, { actor }: Call): Promise<string[]> {
-    return actor === null ? [] : [actor.id, ...(await reach.linkedAccountsOf(db, actor.id))];
+  async function accountsOf(db: Reader, call: Call): Promise<string[]> {
+    return call.actor === null ? [] : [call.actor.id, ...(await otherAccountsOf(db, call))];
+  }
+
+  /** The accounts that are linked with the caller's. */
+  async function otherAccountsOf(db: Reader, { actor }: Call): Promise<string[]> {
+    return actor === null ? [] : await reach.linkedAccountsOf(db, actor.id);
   }
 
   /** @throws ProblemError conflict_of_interest, hierarchy_violation */
@@ -32,11 +37,12 @@ export function createConflicts({ access, reach, permissions }: ConflictsDeps) {
   return {
     ownMatter,
     accountsOf,
+    otherAccountsOf,
     requireMayDecideAbout,
 
     /** Of what only the rank decides otherwise: nobody does it to another account of theirs. @throws ProblemError conflict_of_interest */
-    async requireNoOtherOwn(db: Reader, { actor }: Call, userId: string): Promise<void> {
-      if (actor !== null && actor.id !== userId && (await reach.linkedAccountsOf(db, actor.id)).includes(userId)) throw ownMatter();
+    async requireNoOtherOwn(db: Reader, call: Call, userId: string): Promise<void> {
+      if ((await otherAccountsOf(db, call)).includes(userId)) throw ownMatter();
     },
 
     /** The same about a person with every account that is linked with theirs. @throws ProblemError conflict_of_interest, hierarchy_violation */

@@ -23,7 +23,7 @@ export interface RosterSyncDeps extends Deps<"database" | "audit" | "events" | "
   permissions: Pick<PermissionsService, "requireRankAbove" | "requireMayGiveRole">;
   roster: RosterService;
   discordActions: Pick<DiscordActions, "perform">;
-  conflicts: Pick<Conflicts, "requireNoOtherOwn">;
+  conflicts: Pick<Conflicts, "otherAccountsOf" | "requireNoOtherOwn">;
   isFollowing: boolean;
   /** Of the hashes of plans. */
   fingerprintKey: Buffer;
