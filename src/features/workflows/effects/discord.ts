@@ -16,7 +16,7 @@ type Penalty = Exclude<EffectInputs["discord.punish"]["action"], "role_remove">;
 
 export type DiscordEffectDeps = NoticeEffectDeps & {
   staff: Pick<StaffService, "discordRolesOf" | "mappedRolesHeldBy">;
-  guildState: Pick<GuildState, "guilds" | "members" | "role">;
+  guildState: Pick<GuildState, "guilds" | "members" | "role"> & { presences: Pick<GuildState["presences"], "joinedAt"> };
   judge: Pick<Judge, "now">;
 };
 
@@ -66,9 +66,10 @@ export function createDiscordEffects(parts: DiscordEffectDeps): SomeEffects<Keys
   const presentGuilds = (): string[] => guildState.guilds().flatMap(({ id, present }) => (present ? [id] : []));
   const serverName = (id: string): string => guildState.guilds().find((guild) => guild.id === id)?.name ?? `server ${id}`;
 
+  /** Of most members nothing is stored. */
   function membershipsOf(userId: string): string[] {
-    const guilds = presentGuilds();
-    return guildState.members(userId).flatMap(({ guildId, present }) => (present && guilds.includes(guildId) ? [guildId] : []));
+    const stored = new Set(guildState.members(userId).flatMap(({ guildId, present }) => (present ? [guildId] : [])));
+    return presentGuilds().filter((id) => stored.has(id) || guildState.presences.joinedAt(id, userId) !== undefined);
   }
 
   /** The roles somebody holds that stand for staff roles, but for those that stand for the one that stays. */
