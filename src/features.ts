@@ -19,7 +19,7 @@ import { helpCommands } from "./features/help/help.commands.ts";
 import { mostUsed } from "./features/help/tasks.ts";
 import { intelligence } from "./features/intelligence/feature.ts";
 import { keys } from "./features/keys/feature.ts";
-import { linkReach, links } from "./features/links/feature.ts";
+import { conflicts, linkReach, links } from "./features/links/feature.ts";
 import { listChecks, listRules, lists } from "./features/lists/feature.ts";
 import { messages } from "./features/messages/feature.ts";
 import { nativeActions } from "./features/native-actions/feature.ts";
@@ -45,14 +45,15 @@ export const features = compose<Core & Interfaces>()
   .with(events)
   .with(discordActions)
   .with(channels)
+  .with(linkReach)
   .with(confirmations)
   .with(permissions)
+  .with(conflicts)
   .with(eventStreams)
   .with(keys)
   .with(roster)
   .with(staff)
   .with(grants)
-  .with(linkReach)
   .with(serverFacts)
   .with(personalData)
   .with(intelligence)

@@ -74,6 +74,61 @@ test("a list that was being read when the server went away does not count as rea
   await until(() => isLive({ state }));
 });
 
+test("an event about a member while a list is being read is newer than the list", async () => {
+  const { database } = await openTestDatabase();
+  const guildId = "200000000000000001";
+  const state = createGuildState({ database, logger: createLog().logger, served: new Set([guildId]), sync: { chunkTimeoutMs: 0 } });
+  onTestFinished(() => state.feed.stop());
+  const answers: ((members: APIGuildMember[]) => void)[] = [];
+  const page = () => new Promise<APIGuildMember[]>((resolve) => answers.push(resolve));
+  state.feed.attach({ member: () => Promise.resolve(null), page, requestAll: () => undefined });
+  const tell = (t: string, d: object) => {
+    for (const { dispatch, receive } of state.feed.listeners) if (dispatch === t) void receive(d);
+    state.feed.alive();
+  };
+  const names = ["bot", "ann", "bob", "cem", "dan", "eve"];
+  const idOf = (name: string) => (300_000_000_000_000_001n + BigInt(names.indexOf(name))).toString();
+  const [before, after] = ["2026-01-01T00:00:00.000Z", "2026-02-02T00:00:00.000Z"];
+  const member = (name: string, roles: readonly string[], joined: string | null = before) =>
+    ({ user: { id: idOf(name), username: name, ...(name === "bot" && { bot: true }) }, roles, joined_at: joined }) as APIGuildMember;
+  const [low, high] = ["400000000000000001", "400000000000000002"];
+  const roles = [low, high].map((id, position) => ({ id, name: id, position, color: 0, permissions: "0" }));
+  tell("READY", { guilds: [{ id: guildId, unavailable: true }], user: { id: idOf("bot") } });
+  tell("GUILD_CREATE", { id: guildId, name: "Harbour", owner_id: idOf("ann"), roles, members: [member("bot", [])] });
+  const seen: string[] = [];
+  state.presences.onSeen(({ userId }) => seen.push(userId));
+  const event = (t: string, of: object) => tell(t, { ...of, guild_id: guildId });
+  const standing = () => {
+    const found = names.map((name) => state.standings.of(guildId)?.member(idOf(name)));
+    return Object.fromEntries(names.map((name, index) => [name, found[index]?.roleIds ?? found[index]]));
+  };
+  const joined = () => names.map((name) => state.presences.joinedAt(guildId, idOf(name)));
+  await until(() => answers.length === 1);
+  event("GUILD_MEMBER_ADD", member("bob", [high], after));
+  event("GUILD_MEMBER_UPDATE", member("ann", [high], null));
+  event("GUILD_MEMBER_UPDATE", member("dan", [high]));
+  event("GUILD_MEMBER_REMOVE", { user: { id: idOf("cem") } });
+  answers[0]?.(["bot", "ann", "cem", "dan", "eve"].map((name) => member(name, [low])));
+  await until(() => isLive({ state }));
+  const expected = { bot: [low], ann: [high], bob: [high], cem: null, dan: [high], eve: [low] };
+  expect(standing()).toEqual(expected);
+  const [old, young] = [Date.parse(before), Date.parse(after)];
+  expect(joined()).toEqual([undefined, 1, young, undefined, old, old]);
+  expect(seen.toSorted()).toEqual(["ann", "bob", "dan", "eve"].map(idOf));
+
+  // What was known of somebody before stays so where an event leaves it out.
+  tell("GUILD_DELETE", { id: guildId, unavailable: true });
+  tell("GUILD_CREATE", { id: guildId, name: "Harbour", owner_id: idOf("ann"), roles, members: [member("bot", [])] });
+  await until(() => answers.length === 2);
+  event("GUILD_MEMBER_UPDATE", member("eve", [high], null));
+  answers[1]?.(
+    names.filter((name) => name !== "cem").map((name) => member(name, expected[name as "ann"], name === "bob" ? after : before)),
+  );
+  await until(() => isLive({ state }));
+  expect(standing()).toEqual({ ...expected, eve: [high] });
+  expect(joined()).toEqual([undefined, old, young, undefined, old, old]);
+});
+
 test("a read that failed is repeated when the gateway answers again, not before", async () => {
   const stand = await createHarbour({ windowMs: 1500, retryMs: 10 }, { memberRequestWindowMs: 1000 });
   const { sandbox, guild, state, staff, ann, asked, pages } = stand;

@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
 import { createAuditService } from "../../src/features/audit/audit.service.ts";
+import { createLinkReach } from "../../src/features/links/reach.ts";
 import { createConfirmationsService } from "../../src/features/confirmations/confirmations.service.ts";
 import { createEventsService } from "../../src/features/events/events.service.ts";
 import { systemCall, type Actor, type Call } from "../../src/kernel/call.ts";
@@ -161,7 +162,7 @@ async function createBench(secondPersonForDanger = true) {
     actorOf: (id: string) => actors[cast.find((name) => ids[name] === id) ?? "viewer"] as never,
   };
   const audit = createAuditService({ database, cursors });
-  const ground = { database, audit, events: createEventsService({ database, clock }), access, cursors, clock };
+  const ground = { database, audit, events: createEventsService({ database, clock }), access, reach: createLinkReach(), cursors, clock };
   /** The service as it starts with these settings. */
   const open = (isForTwo: boolean) =>
     createConfirmationsService({ ...ground, confirmInDiscord: ["permissions"], secondPersonForDanger: isForTwo });

@@ -34,7 +34,7 @@ interface Given {
 
 /** One instance that delivers, with an effect of its own. */
 function instance({ services }: Ground, { run, perform = () => done, state = "ready" }: Given = {}) {
-  const { database, audit, events, workflows, clock, actions, notices } = services;
+  const { database, audit, events, workflows, clock, actions, notices, access } = services;
   const asked: { action: DiscordAction; mayBeDone: boolean | undefined }[] = [];
   const effects = { ...workflows.effects, dueOf: (_due: unknown, name: string) => (name === key ? run : undefined) };
   const logger = pino({ level: "silent" });
@@ -56,6 +56,7 @@ function instance({ services }: Ground, { run, perform = () => done, state = "re
     effects,
     notices,
     guildState,
+    access,
     reach: { linkedAccountsOf: () => Promise.resolve([]) },
     clock,
     logger,

@@ -223,3 +223,24 @@ describe("A8: nobody gives a staff role that they could not grant", () => {
     expect((await world.put("/staffroles/mine", mine, { actor: owner })).status).toBe(200);
   });
 });
+
+test("whoever is recruited gets the Discord role, though nothing is stored of them but that they are a member", async () => {
+  const world = await createWorld();
+  const [requester, decider] = [await world.staff("owner"), await world.staff("owner")];
+  const [member, stranger] = [world.member(), world.sandbox.createUser("elsewhere")];
+  const { guildState } = world.app;
+  await world.sandbox.waitFor(() => guildState.presences.joinedAt(world.guild.id, member.id) !== undefined);
+  expect(guildState.members(member.id)).toEqual([]);
+  for (const [user, status] of [
+    [member, "pending"],
+    [stranger, "skipped"],
+  ] as const) {
+    const body = { user_id: user.id, position: "moderator", timezone: "Europe/Berlin", reason };
+    const { reference } = (await world.post("/workflows/recruitment", body, { actor: requester })).body;
+    const decided = await world.post(`/workflows/recruitment/${reference}/decision`, { decision: "approve", reason }, { actor: decider });
+    expect(decided.status, JSON.stringify(decided.body)).toBe(200);
+    expect(decided.body.effects.find(({ key }: { key: string }) => key === "discord.roles_add")).toMatchObject({ status });
+  }
+  await world.app.deliveries.deliverDue(job());
+  expect([...(world.guild.member(member)?.roles ?? [])]).toEqual([world.roles.moderator.id]);
+});

@@ -41,13 +41,23 @@ test("A10: what is denied in one server is denied there to a command and to a re
   expect(refused.body).toMatchObject({ status: 403, code: "permission_denied", required: "workflows.punishment.create" });
   expect(await world.slash(mod, "warn", { user: world.member(), reason })).toContain("workflows.punishment.create");
   const named = { user_id: world.member().id, action: "warning", reason, discord: { action: "kick", guild_ids: [bay.id, harbour.id] } };
-  const everywhere = { ...named, discord: { action: "kick" } };
+  const everywhere = { ...named, discord: { action: "kick", everywhere: true } };
   for (const body of [named, everywhere])
     expect((await world.post("/workflows/punishment", body, { actor: mod })).body.code).toBe("permission_denied");
+  const nowhere = { ...named, discord: { action: "kick" } };
+  expect((await world.post("/workflows/punishment", nowhere, { actor: mod })).body.code).toBe("validation_failed");
   expect(await requests()).toBe(0);
   expect((await moderate(mod, bay, { action: "warning" })).body).toMatchObject({ direct: true });
   const there = { ...named, discord: { action: "kick", guild_ids: [bay.id] } };
   expect((await world.post("/workflows/punishment", there, { actor: mod })).status).toBe(201);
+  // A command means the server it is given in, whatever is denied in another one.
+  const elsewhere = await staffAtConsole(world, "moderator");
+  await entry(elsewhere, "workflows.punishment.create", "deny", bay);
+  const command = { user: world.member(), action: "warning", discord: "kick" };
+  const run = await world.sandbox.as(elsewhere).in(harbour).runSlashCommand("request punishment", command);
+  const reply = JSON.stringify(await (await run.submitModal({ reason })).reply());
+  expect(reply).not.toContain("workflows.punishment.create");
+  expect(await requests()).toBe(3);
 
   // The right to decide: it is filed, and waits for somebody else.
   await entry(admin, "workflows.punishment.decide", "deny", harbour);

@@ -11,11 +11,12 @@ import { keyedHash } from "../../src/kernel/secrets.ts";
 
 /** Events and confirmations as rooms need them; nothing has to be confirmed unless told. */
 export function createJournals(
-  deps: Omit<ConfirmationsDeps, "events" | "confirmInDiscord" | "secondPersonForDanger">,
+  deps: Omit<ConfirmationsDeps, "events" | "reach" | "confirmInDiscord" | "secondPersonForDanger">,
   settings: Partial<Pick<ConfirmationsDeps, "confirmInDiscord" | "secondPersonForDanger">> = {},
 ) {
   const events = createEventsService(deps);
-  const confirmations = createConfirmationsService({ ...deps, events, confirmInDiscord: [], secondPersonForDanger: false, ...settings });
+  const together = { ...deps, events, reach: createLinkReach() };
+  const confirmations = createConfirmationsService({ ...together, confirmInDiscord: [], secondPersonForDanger: false, ...settings });
   return { events, confirmations };
 }
 

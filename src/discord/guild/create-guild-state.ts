@@ -86,6 +86,7 @@ function createGuildEngine({ database, logger, served, clock = systemClock, ...o
     isLinked,
     isWanted: (guildId) => isPresent(guildId) && !link.isUnavailable(guildId),
     presentIds: (guildId) => record.membersOf(guildId).flatMap((state) => (state.present ? [state.userId] : [])),
+    onBegin: (guildId) => members.begins(guildId),
     accept(guildId, member) {
       observe(memberState(guildId, member));
       members.seen(guildId, member, true);
@@ -170,7 +171,14 @@ function watchedBy(watches: readonly MemberWatch[]): MemberWatch {
     (...told: Parameters<MemberWatch[Name]>): void => {
       for (const watch of watches) (watch[name] as (...told: Parameters<MemberWatch[Name]>) => void)(...told);
     };
-  return { seen: tell("seen"), left: tell("left"), read: tell("read"), drop: tell("drop") };
+  return {
+    seen: tell("seen"),
+    changed: tell("changed"),
+    left: tell("left"),
+    begins: tell("begins"),
+    read: tell("read"),
+    drop: tell("drop"),
+  };
 }
 
 const stopMs = 5000;

@@ -22,7 +22,7 @@ interface GuildListenersDeps {
   observe(state: MemberState): void;
   /** Hears of all members, whether or not they are stored. */
   members: MemberWatch;
-  standings: Pick<StandingRecord, "begin" | "reported" | "seen">;
+  standings: Pick<StandingRecord, "begin" | "reported">;
   /** An event about this person arrived. */
   touched(guildId: string, userId: string): void;
   /** Discord has deleted a role; it never gives the id to another one. */
@@ -97,7 +97,7 @@ export function createGuildListeners(deps: GuildListenersDeps): readonly Gateway
 
   const memberChanged = ({ guild_id: guildId, ...data }: OfGuild & MemberPayload): void => {
     touched(guildId, data.user.id);
-    standings.seen(guildId, data, false);
+    members.changed(guildId, data);
     const known = record.member(guildId, data.user.id);
     observe(memberState(guildId, data, known?.present === true ? known : undefined));
     // The event leaves out what has not changed, and that is not known of a new member.

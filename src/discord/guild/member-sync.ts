@@ -20,6 +20,8 @@ interface MemberSyncOptions extends SyncLimits {
   /** Whether the bot is in the guild, and the guild is available. */
   isWanted(guildId: string): boolean;
   presentIds(guildId: string): Iterable<string>;
+  /** A read begins: from now on events are newer than what it says. */
+  onBegin(guildId: string): void;
   accept(guildId: string, member: MemberPayload): void;
   /** A complete read did not contain this stored member. */
   absent(guildId: string, userId: string): void;
@@ -71,6 +73,7 @@ export function createMemberSync(options: MemberSyncOptions): MemberSync {
     const startedAt = clock.now();
     const current = createMemberRead({ guildId, discord, presentIds: options.presentIds(guildId), accept: options.accept, chunkTimeoutMs });
     read = current;
+    options.onBegin(guildId);
     try {
       const isComplete = isWindowOpen(guildId) && (await current.byGateway());
       if (!isComplete) await current.byPages();

@@ -23,9 +23,13 @@ export interface Presences {
 
 /** Hears of the members of guilds, from events and from the reading of member lists. */
 export interface MemberWatch {
-  /** An event, or a member list that is being read, names a member. @param isListed whether it is a list */
+  /** Somebody joins, or a member list that is being read names them. @param isListed whether it is a list */
   seen(guildId: string, member: MemberPayload, isListed: boolean): void;
+  /** An event changes a member. */
+  changed(guildId: string, member: MemberPayload): void;
   left(guildId: string, userId: string): void;
+  /** The reading of a member list begins. An event about a member is newer than the list: what the list says about them is left out then. */
+  begins(guildId: string): void;
   /** The reading of a member list has ended; a complete one leaves only those it has named, and who has joined since. */
   read(guildId: string, isComplete: boolean): void;
   /** The bot is not in the guild any more. */
@@ -40,7 +44,7 @@ export function createPresences(): PresenceRecord {
   const reading = new Map<string, KeyTable>();
   const listeners = new Set<(presence: Presence) => void>();
 
-  return {
+  const record: PresenceRecord = {
     joinedAt: (guildId, userId) => joinedIn(known.get(guildId), keyOfId(userId)),
     *membersOf(guildId) {
       for (const key of known.get(guildId)?.keys() ?? []) yield idOfKey(key);
@@ -48,16 +52,21 @@ export function createPresences(): PresenceRecord {
     onSeen: (listener) => void listeners.add(listener),
     seen(guildId, { user, joined_at: joined }, isListed) {
       if (user.bot === true) return;
-      const joinedAt = Math.max(1, Date.parse(joined ?? "") || 1);
       const key = keyOfId(user.id);
+      // An event leaves out what has not changed.
+      const joinedAt = Math.max(1, Date.parse(joined ?? "") || (joinedIn(known.get(guildId), key) ?? 1));
       set(tableOf(known, guildId), key, joinedAt);
       if (isListed || reading.has(guildId)) set(tableOf(reading, guildId), key, joinedAt);
       for (const listener of listeners) listener({ guildId, userId: user.id, joinedAt });
+    },
+    changed(guildId, member) {
+      if (reading.has(guildId)) record.seen(guildId, member, false);
     },
     left(guildId, userId) {
       const key = keyOfId(userId);
       for (const tables of [known, reading]) unset(tables.get(guildId), key);
     },
+    begins: (guildId) => void tableOf(reading, guildId),
     read(guildId, isComplete) {
       const list = reading.get(guildId);
       reading.delete(guildId);
@@ -68,6 +77,7 @@ export function createPresences(): PresenceRecord {
       reading.delete(guildId);
     },
   };
+  return record;
 }
 
 function tableOf(tables: Map<string, KeyTable>, guildId: string): KeyTable {

@@ -80,10 +80,12 @@ export function createStandings(options: StandingsOptions): StandingRecord {
       if (isListed || reading.has(guildId)) setNumber(tableOf(reading, guildId), user.id, set);
       setTimeoutOf(guildId, user.id, until);
     },
+    changed: (guildId, member) => record.seen(guildId, member, false),
     left(guildId, userId) {
       for (const tables of [known, reading]) unset(tables.get(guildId), userId);
       timeouts.get(guildId)?.delete(userId);
     },
+    begins: (guildId) => void tableOf(reading, guildId),
     read(guildId, isComplete) {
       const list = reading.get(guildId);
       reading.delete(guildId);

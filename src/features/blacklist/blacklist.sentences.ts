@@ -43,6 +43,8 @@ export const blacklistSentences: Sentences = {
   "Erase the blacklist record {reference} for good": "Den Eintrag {reference} der Sperrliste endgültig löschen",
   "Name the servers of the scope.": "Nenne die Server, für die es gilt.",
   "Name at least one user or server.": "Nenne mindestens eine Person oder einen Server.",
+  "The record that would be replaced is about you or about an account of yours.":
+    "Der Eintrag, der ersetzt würde, betrifft dich oder ein Konto von dir.",
   "Send records, or CSV.": "Sende Einträge oder CSV.",
   "Name the record by its id or its number.": "Nenne den Eintrag mit seiner ID oder Nummer.",
 };

@@ -8,7 +8,7 @@ import type { ImportDeps } from "./import/import.ts";
 import { createBlacklistTransfer } from "./import/import.service.ts";
 
 type Needs = Omit<BlacklistDeps, "dropEvidence"> &
-  Pick<ImportDeps, "listPreviews"> & { evidence: Pick<EvidenceService, "register" | "dropOf"> };
+  Pick<ImportDeps, "listPreviews" | "conflicts"> & { evidence: Pick<EvidenceService, "register" | "dropOf"> };
 
 export const blacklist = feature({
   commands: blacklistCommands,

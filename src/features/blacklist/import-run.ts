@@ -12,10 +12,12 @@ import { referenceOf, type Ranks } from "./blacklist.policy.ts";
 import { activeKeyOf, mergedFields, rowOf, type RecordDraft } from "./records.ts";
 import type { SideEffectDeps, BlacklistAction } from "./side-effects.ts";
 import { canonical, saysTheSame } from "./same.ts";
+import type { Conflicts } from "../links/conflicts.ts";
 
 interface RunDeps extends SideEffectDeps, Deps<"database" | "clock"> {
   access: Ranks & SideEffectDeps["access"];
   serversKey: Buffer;
+  conflicts: Pick<Conflicts, "accountsOf">;
 }
 
 type Rules = Pick<PlanRules, "mode" | "readsConfidential">;
@@ -34,7 +36,7 @@ interface PlannedLine {
 
 /** @returns writes some lines in one transaction; when the storage does not take them together, one by one */
 export function createWriting(deps: RunDeps) {
-  const { database, events, access, serversKey } = deps;
+  const { database, events, access, serversKey, conflicts } = deps;
   const bulk = createBulkWrites(deps);
 
   async function write(call: Call, lines: readonly ReadyLine[], rules: Rules): Promise<ImportedLine[]> {
@@ -42,8 +44,9 @@ export function createWriting(deps: RunDeps) {
       const { drafted, refused } = draftAll(lines, call, access, tx.now);
       const holders = byKey(await bulk.holdersOf(tx, [...new Set(drafted.map(({ key }) => key))]));
       const results = [...refused];
+      const own = new Set(await conflicts.accountsOf(tx.db, call));
       for (const round of roundsOf(drafted)) {
-        const planned = planAll(round, holders, { ...rules, now: tx.now, serversKey });
+        const planned = planAll(round, holders, { ...rules, now: tx.now, serversKey, own });
         const written = new Map((await writeAll(tx, planned)).map((row) => [row.id, row]));
         for (const { line, plan } of planned) {
           const row = written.get(plan.row.id) ?? plan.row;
@@ -103,7 +106,7 @@ function failure(error: unknown): LineError {
  * @param imagined the records that lines would have made, which later lines meet
  * @returns tells what {@link createWriting} would do and writes nothing
  */
-export function createRehearsal({ database, access, clock, serversKey }: RunDeps, call: Call, rules: Rules, imagined: Holders) {
+export function createRehearsal({ database, access, clock, serversKey, conflicts }: RunDeps, call: Call, rules: Rules, imagined: Holders) {
   return async function rehearse(lines: readonly ReadyLine[]): Promise<ImportedLine[]> {
     const now = clock.now();
     const { drafted, refused } = draftAll(lines, call, access, now);
@@ -115,8 +118,9 @@ export function createRehearsal({ database, access, clock, serversKey }: RunDeps
       if (row !== undefined) holders.set(key, row);
     }
     const results = [...refused];
+    const own = new Set(await conflicts.accountsOf(database.read, call));
     for (const round of roundsOf(drafted)) {
-      for (const { line, plan } of planAll(round, holders, { ...rules, now, serversKey })) {
+      for (const { line, plan } of planAll(round, holders, { ...rules, now, serversKey, own })) {
         holders.set(line.key, plan.row);
         if (plan.changes.length > 0) imagined.set(line.key, plan.row);
         results.push(resultOf(call, line, plan));
@@ -161,7 +165,8 @@ function byKey(rows: readonly BlacklistRecord[]): Holders {
 function resultOf(call: Call, line: DraftedLine, { outcome, row }: Plan): ImportedLine {
   const isOwn = outcome === "created" || outcome === "replaced";
   const isKnown = row.number > 0 && (isOwn || can(call, "blacklist.read"));
-  return { line: line.line, outcome, ...(isKnown && { number: referenceOf(row) }), subject_id: line.draft.subjectId };
+  const errors = outcome === "refused" && { errors: [partial] };
+  return { line: line.line, outcome, ...(isKnown && { number: referenceOf(row) }), subject_id: line.draft.subjectId, ...errors };
 }
 
 export interface PlanRules {
@@ -170,7 +175,15 @@ export interface PlanRules {
   readsConfidential: boolean;
   /** The key of server hashes. */
   serversKey: Buffer;
+  /** The caller's accounts: nobody puts another record in the place of one about themselves. */
+  own: ReadonlySet<string>;
 }
+
+const partial: LineError = {
+  pointer: "/subject_id",
+  code: "conflict_of_interest",
+  detail: "The record that would be replaced is about you or about an account of yours.",
+};
 
 /** What becomes of a line. */
 export interface Plan {
@@ -196,7 +209,10 @@ export function planLine(input: ParsedRecord, draft: RecordDraft, holder: Blackl
   const line = newRow({ ...lasting, startsAt: draft.startsAt }, rules);
   if (saysTheSame(holder, line, untold, rules.readsConfidential)) return { outcome: "unchanged", changes: [], row: holder };
   if (rules.mode === "skip") return { outcome: "skipped", changes: [], row: holder };
-  return rules.mode === "merge" ? merged(holder, lasting, rules.now) : replaced(holder, draft, rules);
+  if (rules.mode === "merge") return merged(holder, lasting, rules.now);
+  return draft.kind === "user" && rules.own.has(draft.subjectId)
+    ? { outcome: "refused", changes: [], row: holder }
+    : replaced(holder, draft, rules);
 }
 
 /** A length counts from the start of the record that is there, so that an import told twice does the same as one told once. */

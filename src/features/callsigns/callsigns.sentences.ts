@@ -72,6 +72,7 @@ export const callsignsSentences: Sentences = {
   "Their nickname is not what the template of the pool says.": "Der Spitzname entspricht nicht der Vorlage des Pools.",
   "The nickname is right already.": "Der Spitzname stimmt schon.",
   "Its holder stands at or above you.": "Wer es hat, steht gleich hoch wie du oder höher.",
+  "You may not do this in the server of the nickname.": "Auf dem Server des Spitznamens darfst du das nicht.",
   "The bot sets it; Discord may refuse.": "Der Bot setzt ihn; Discord kann ablehnen.",
   "Another slot has the same number.": "Ein anderer Platz hat dieselbe Nummer.",
   "Another number of the pool has the same callsign.": "Eine andere Nummer des Pools hat dasselbe Rufzeichen.",

@@ -20,7 +20,7 @@ import { inBatches } from "../../kernel/pause.ts";
 
 export type ConfirmationsService = ReturnType<typeof createConfirmationsService>;
 
-export interface ConfirmationsDeps extends Deps<"database" | "cursors"> {
+export interface ConfirmationsDeps extends Deps<"database" | "cursors" | "reach"> {
   audit: AuditService;
   events: EventsService;
   access: Pick<AccessDirectory, "actorOf" | "of" | "allHold">;
@@ -33,7 +33,7 @@ export interface ConfirmationsDeps extends Deps<"database" | "cursors"> {
 
 /** Changes that wait for a word in Discord, for a second person, or for both. */
 export function createConfirmationsService(deps: ConfirmationsDeps) {
-  const { database, access, cursors, clock = systemClock } = deps;
+  const { database, access, reach, cursors, clock = systemClock } = deps;
   const actions = new Map<string, Apply>();
   const operations = new Map<string, RunOperation>();
   const records = createConfirmationRecords(deps);
@@ -57,7 +57,7 @@ export function createConfirmationsService(deps: ConfirmationsDeps) {
      * invalid_transition when it is being carried out and would do more than what was confirmed
      */
     hold: createHold({ ...deps, isKnown: (action) => actions.has(action) || operations.has(action) }),
-    ...createDecisions({ database, clock, records, access, actions, operations }),
+    ...createDecisions({ database, clock, records, access, reach, actions, operations }),
     ...createSweep({ database, records, clock }),
 
     /** @throws ProblemError record_not_found when it does not exist or is not the caller's business */

@@ -1,3 +1,4 @@
+import type { Deps } from "../deps.ts";
 import type { Apply } from "./hold.ts";
 import { ZodError } from "zod";
 import type { Database, Tx } from "../../database/database.ts";
@@ -8,11 +9,11 @@ import { isHeld } from "../../kernel/held.ts";
 import type { AccessDirectory } from "../permissions/access/access.ts";
 import { confirmationsPermission, presentConfirmation } from "./confirmations.policy.ts";
 import type { ConfirmationRecords } from "./records.ts";
-import { canSee, isForTwo, requireOwnWord, requireSecondPerson } from "./rights.ts";
+import { canSee, isForTwo, requireOther, requireOwnWord, requireSecondPerson } from "./rights.ts";
 import { answersOf, keyOf, needsOf, statusAt, withoutInput, type ConfirmationRow } from "./rows.ts";
 import { DeclineConfirmationInput, type ConfirmationView, type Need } from "./confirmations.schema.ts";
 
-interface DecideDeps {
+interface DecideDeps extends Deps<"reach"> {
   database: Database;
   clock: Clock;
   records: ConfirmationRecords;
@@ -52,7 +53,7 @@ class SaidBeforeError extends Error {
 }
 
 /** What people say about held changes. */
-export function createDecisions({ database, clock, records, access, actions, operations }: DecideDeps) {
+export function createDecisions({ database, clock, records, access, reach, actions, operations }: DecideDeps) {
   /** Which change a key names and who asked for it; whether the caller may know is seen under its lock. */
   async function locate(key: string): Promise<Pick<ConfirmationRow, "id" | "actorId" | "action">> {
     const where = keyOf(key);
@@ -81,6 +82,7 @@ export function createDecisions({ database, clock, records, access, actions, ope
     const { row, isSaid } = await records.open(tx, id, "yes");
     if (isSaid) return sayAgain(tx, row);
     const need = requireTurn(tx.call, row);
+    if (need === "second_person") requireOther(row, await reach.linkedAccountsOf(tx.db, requireActor(tx.call).id));
     const needs = needsOf(row).filter((one) => one !== need);
     const isLast = needs.length === 0;
     const changed = await records.change(tx, row, { verb: "accept", answer: need, needs, ...(isLast && { status: "applied" }) });

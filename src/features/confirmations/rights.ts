@@ -9,15 +9,18 @@ export function isForTwo(row: ConfirmationRow): boolean {
   return needsOf(row).includes("second_person") || answersOf(row).some((answer) => answer.as === "second_person");
 }
 
+/** Nobody is the second person beside another account of their own. @param accounts of one person @throws ProblemError conflict_of_interest */
+export function requireOther({ actorId, subjectUserId }: ConfirmationRow, accounts: readonly string[]): void {
+  if (accounts.every((id) => id !== actorId && id !== subjectUserId)) return;
+  throw new ProblemError("conflict_of_interest", { detail: "The second person is neither the one who asked nor the one it is done to." });
+}
+
 /**
  * Refuse anyone who cannot be the second person.
  * @throws ProblemError conflict_of_interest, permission_denied, acting_user_not_staff, cannot_grant_unheld, hierarchy_violation
  */
 export function requireSecondPerson(call: Call, actor: Actor, row: ConfirmationRow): void {
-  if (actor.id === row.actorId || actor.id === row.subjectUserId)
-    throw new ProblemError("conflict_of_interest", {
-      detail: "The second person is neither the one who asked nor the one it is done to.",
-    });
+  requireOther(row, [actor.id]);
   requirePermission(call, storedPermission(row.permission));
   const unheld = keysOf(row).filter((key) => !can(call, storedPermission(key)));
   if (unheld.length > 0) {

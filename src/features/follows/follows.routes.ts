@@ -100,7 +100,7 @@ function listRoutes(follows: FollowsService): Route[] {
       access: { permission: followsPolicy.manage },
       request: { params, body: UpdateListInput, example: { trust: "low", categories: ["raid"] } },
       success: { ...single, description: "The list as it is now" },
-      refusals: ["record_not_found", "precondition_failed"],
+      refusals: ["record_not_found", "precondition_failed", "conflict_of_interest"],
       handle: ({ call, params: { id }, body, ifMatch }) => follows.update(call, id, body, ifMatch),
     }),
     del("/lists/{id}", "unfollowList", {
@@ -109,7 +109,7 @@ function listRoutes(follows: FollowsService): Route[] {
       access: { permission: followsPolicy.manage },
       request: { params },
       success: { ...single, description: "The list as it was" },
-      refusals: ["record_not_found", "precondition_failed"],
+      refusals: ["record_not_found", "precondition_failed", "conflict_of_interest"],
       handle: ({ call, params: { id }, ifMatch }) => follows.unfollow(call, id, ifMatch),
     }),
     post("/lists/{id}/refresh", "refreshFollowedList", {
@@ -127,7 +127,7 @@ function listRoutes(follows: FollowsService): Route[] {
       access: { permission: followsPolicy.manage },
       request: { params },
       success: { ...single, description: "The list as it is now" },
-      refusals: ["record_not_found"],
+      refusals: ["record_not_found", "conflict_of_interest"],
       handle: ({ call, params: { id } }) => follows.reset(call, id),
     }),
   ];
@@ -148,7 +148,7 @@ function entryRoutes(follows: FollowsService): Route[] {
         example: { records: [{ kind: "user", subject_id: "80351110224678912", category: "raid", severity: "high" }] },
       },
       success: { ...single, description: "The list after it" },
-      refusals: ["record_not_found", "invalid_transition"],
+      refusals: ["record_not_found", "invalid_transition", "conflict_of_interest"],
       handle: ({ call, params: { id }, body }) => follows.sendFile(call, id, body),
     }),
     get("/lists/{id}/entries", "listFollowedEntries", {

@@ -1,12 +1,13 @@
 import type { Deps } from "../deps.ts";
 import type { Tx } from "../../database/database.ts";
-import type { FollowedList } from "../../generated/sqlite/client.ts";
+import type { FollowedEntry, FollowedList } from "../../generated/sqlite/client.ts";
 import { requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
 import { fieldError, ProblemError, recordNotFound } from "../../kernel/errors.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 import { toPage, withTotal, type Page } from "../../kernel/page.ts";
 import { requireRevision } from "../../kernel/revision.ts";
 import { sealedIn } from "../../kernel/secrets.ts";
+import type { Conflicts } from "../links/conflicts.ts";
 import type { BlacklistService } from "../blacklist/blacklist.service.ts";
 import type { CreateBlacklistInput } from "../blacklist/blacklist.schema.ts";
 import { followsPolicy, isKept, presentEntry, presentList } from "./follows.policy.ts";
@@ -27,6 +28,7 @@ import { createReading, unread, type ReadingDeps } from "./reading.ts";
 
 export interface FollowsDeps extends ReadingDeps, Deps<"cursors"> {
   blacklist: Pick<BlacklistService, "create">;
+  conflicts: Pick<Conflicts, "accountsOf" | "ownMatter">;
 }
 
 export type FollowsService = ReturnType<typeof createFollowsService>;
@@ -40,7 +42,7 @@ const atOnce = 20;
 
 /** Lists of others: which are followed, and what they say. */
 export function createFollowsService(deps: FollowsDeps) {
-  const { database, audit, cursors, clock, keyring, entries, blacklist, readers } = deps;
+  const { database, audit, cursors, clock, keyring, entries, blacklist, conflicts, readers } = deps;
   const reading = createReading(deps);
   let round: Promise<number> | undefined;
   let isStopping = false;
@@ -58,6 +60,21 @@ export function createFollowsService(deps: FollowsDeps) {
     if (row === null) throw recordNotFound();
     requireRevision(ifMatch, row.revision);
     return row;
+  }
+
+  /**
+   * Nobody changes or forgets what a list says of themselves, or of an account of theirs.
+   * @param changed the entries that change; all of the list unless told
+   * @throws ProblemError conflict_of_interest
+   */
+  async function requireImpartial({ db, call }: Tx, listId: string, changed?: readonly FollowedEntry[]): Promise<void> {
+    const own = await conflicts.accountsOf(db, call);
+    const about = { kind: "user", subject: { in: own } };
+    const isNamed =
+      changed === undefined
+        ? own.length > 0 && (await db.followedEntry.count({ where: { listId, ...about } })) > 0
+        : changed.some(({ kind, subject }) => kind === "user" && own.includes(subject ?? ""));
+    if (isNamed) throw conflicts.ownMatter();
   }
 
   async function requireFree(tx: Tx, name: string): Promise<void> {
@@ -123,7 +140,7 @@ export function createFollowsService(deps: FollowsDeps) {
 
     /**
      * Change a list. Where it is read from, or what is taken, changes what it says: it is read from the beginning then.
-     * @throws ProblemError record_not_found, precondition_failed, validation_failed
+     * @throws ProblemError record_not_found, precondition_failed, validation_failed, conflict_of_interest
      */
     async update(call: Call, id: string, input: UpdateListInput, ifMatch?: number): Promise<FollowedListView> {
       requireWrite(call, followsPolicy.manage);
@@ -149,7 +166,10 @@ export function createFollowsService(deps: FollowsDeps) {
         const isSame = JSON.stringify(before) === JSON.stringify(after);
         if (isSame && wanted.key === undefined) return presentList(row);
         const rereads = moves || JSON.stringify(row.categories) !== JSON.stringify(changes.categories);
-        if (rereads) await entries.forgetAll(tx, id);
+        if (rereads) {
+          await requireImpartial(tx, id);
+          await entries.forgetAll(tx, id);
+        }
         const isRead = changes.address !== null && row.state === "following";
         const changed = await tx.db.followedList.update({
           where: { id },
@@ -169,11 +189,12 @@ export function createFollowsService(deps: FollowsDeps) {
       });
     },
 
-    /** Follow a list no more: everything it said is forgotten. @throws ProblemError record_not_found, precondition_failed */
+    /** Follow a list no more: everything it said is forgotten. @throws ProblemError record_not_found, precondition_failed, conflict_of_interest */
     async unfollow(call: Call, id: string, ifMatch?: number): Promise<FollowedListView> {
       requireWrite(call, followsPolicy.manage);
       return await database.write(call, async (tx) => {
         const row = await open(tx, id, ifMatch);
+        await requireImpartial(tx, id);
         await entries.endList(tx, id);
         await tx.db.followedList.delete({ where: { id } });
         note(tx, "unfollow", row, { before: toldOf(row) });
@@ -192,11 +213,12 @@ export function createFollowsService(deps: FollowsDeps) {
       return presentList(row);
     },
 
-    /** Forget what a list said and read it from the beginning, after a person has looked. @throws ProblemError record_not_found */
+    /** Forget what a list said and read it from the beginning, after a person has looked. @throws ProblemError record_not_found, conflict_of_interest */
     async reset(call: Call, id: string): Promise<FollowedListView> {
       requireWrite(call, followsPolicy.manage);
       return await database.write(call, async (tx) => {
         const row = await open(tx, id);
+        await requireImpartial(tx, id);
         await entries.forgetAll(tx, id);
         const nextReadAt = row.address === null ? null : tx.now;
         const afresh = { ...unreadData(), state: "following", problem: null, failures: 0, nextReadAt };
@@ -209,7 +231,7 @@ export function createFollowsService(deps: FollowsDeps) {
       });
     },
 
-    /** Take a file that is sent, and take back what has left it. @throws ProblemError record_not_found, validation_failed, invalid_transition */
+    /** Take a file that is sent, and take back what has left it. @throws ProblemError record_not_found, validation_failed, invalid_transition, conflict_of_interest */
     async sendFile(call: Call, id: string, input: SendFileInput): Promise<FollowedListView> {
       requireWrite(call, followsPolicy.manage);
       const { csv, records } = SendFileInput.parse(input);
@@ -218,7 +240,11 @@ export function createFollowsService(deps: FollowsDeps) {
         throw new ProblemError("invalid_transition", { detail: "The list is read from its address." });
       const lines = csv === undefined ? (records ?? []).map((value, index) => ({ line: index + 1, value })) : linesIn(readers, csv);
       try {
-        return presentList(await reading.takeFile(call, list, lines, (tx) => note(tx, "send", list)));
+        const alongside = async (tx: Tx, changed: readonly FollowedEntry[]): Promise<void> => {
+          await requireImpartial(tx, id, changed);
+          note(tx, "send", list);
+        };
+        return presentList(await reading.takeFile(call, list, lines, alongside));
       } catch (error) {
         if (error instanceof ReadingFailed) throw fieldError(csv === undefined ? "/records" : "/csv", "malformed", error.message);
         throw error;

@@ -116,7 +116,7 @@ export function createReading(deps: ReadingDeps) {
     call: Call,
     list: FollowedList,
     lines: AsyncIterable<SourceLine> | Iterable<SourceLine>,
-    also?: (tx: Tx) => void,
+    also?: (tx: Tx, changed: readonly FollowedEntry[]) => Promise<void>,
   ): Promise<FollowedList> {
     const found = await entriesIn(lines, { listId: list.id, categories: list.categories as string[], now: clock.now() }).catch(
       (error: unknown) => {
@@ -137,7 +137,7 @@ export function createReading(deps: ReadingDeps) {
         .map((row) => ({ ...row, revision: (revisions.get(row.originId) ?? 0) + 1 }));
       const gone = before.flatMap(({ originId }) => (found.has(originId) ? [] : [originId]));
       await entries.put(tx, list.id, { before, rows, gone });
-      also?.(tx);
+      await also?.(tx, before);
       return {};
     });
   }

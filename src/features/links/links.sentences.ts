@@ -19,5 +19,6 @@ export const linksSentences: Sentences = {
     "Höchstens {count} Konten gehören zusammen; mit dieser Verknüpfung wären es mehr.",
   "An account has {count} links at most.": "Ein Konto hat höchstens {count} Verknüpfungen.",
   "The link is as it was before.": "Die Verknüpfung ist wieder wie vorher.",
+  "This is about you or about an account of yours.": "Das betrifft dich oder ein Konto von dir.",
   "Name the link by its id.": "Nenne die Verknüpfung mit ihrer ID.",
 };

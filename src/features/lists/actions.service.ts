@@ -5,7 +5,7 @@ import type { ListAction } from "../../generated/sqlite/client.ts";
 import { requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
 import { ProblemError, recordNotFound } from "../../kernel/errors.ts";
 import { toPage, withTotal, type Page } from "../../kernel/page.ts";
-import type { Conflicts } from "./conflicts.ts";
+import type { Conflicts } from "../links/conflicts.ts";
 import { isUndo, lockPerson, type ActionChanges, type Ledger } from "./ledger.ts";
 import { listsPolicy, presentAction, requireServed } from "./lists.policy.ts";
 import type { ListActionsQuery, ListActionView } from "./lists.schema.ts";

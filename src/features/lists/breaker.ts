@@ -5,7 +5,7 @@ import { requirePermission, requireWrite, type Call } from "../../kernel/call.ts
 import { addSeconds } from "../../kernel/clock.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { uuid7 } from "../../kernel/ids.ts";
-import type { Conflicts } from "./conflicts.ts";
+import type { Conflicts } from "../links/conflicts.ts";
 import { endingOf, type Ledger } from "./ledger.ts";
 import { requireServed, listsPolicy } from "./lists.policy.ts";
 import type { HeldActionsView, ListActionName } from "./lists.schema.ts";

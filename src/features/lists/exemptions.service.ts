@@ -9,7 +9,7 @@ import { parseDuration, type ListQuery } from "../../kernel/fields.ts";
 import { toPage, withTotal, type Page } from "../../kernel/page.ts";
 import { inBatches } from "../../kernel/pause.ts";
 import type { ListChecks } from "./checks.ts";
-import type { Conflicts } from "./conflicts.ts";
+import type { Conflicts } from "../links/conflicts.ts";
 import { listsPolicy, presentExemption, requireServed } from "./lists.policy.ts";
 import { AddExemptionInput, type ExemptionView } from "./lists.schema.ts";
 

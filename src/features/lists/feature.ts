@@ -6,14 +6,13 @@ import type { CausesInForce } from "../../discord-actions/in-force.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import type { MatchesService } from "../intelligence/matches/matches.service.ts";
+import type { Conflicts } from "../links/conflicts.ts";
 import type { LinkReach } from "../links/reach.ts";
 import type { NativeRecords } from "../native-actions/records.ts";
 import type { AccessDirectory } from "../permissions/access/access.ts";
-import type { PermissionsService } from "../permissions/permissions.service.ts";
 import type { WorkflowsService } from "../workflows/requests/workflows.service.ts";
 import { createListActions } from "./actions.service.ts";
 import { createBreaker } from "./breaker.ts";
-import { createConflicts } from "./conflicts.ts";
 import { createEndedByHand } from "./by-hand.ts";
 import { createListCauses } from "./causes.ts";
 import { createListChecks, type ListChecks } from "./checks.ts";
@@ -77,16 +76,15 @@ interface ListsNeeds extends Core {
   discordActions: Pick<DiscordActions, "tasksOf">;
   causesInForce: CausesInForce;
   reach: LinkReach;
-  permissions: Pick<PermissionsService, "requireRankAbove">;
+  conflicts: Conflicts;
 }
 
 /** What guilds do about listed people. */
 export const lists = feature({
   create(deps: ListsNeeds) {
-    const { config, listChecks: checks, listSources: sources, listRules: rules, listPreviews: previews } = deps;
+    const { config, conflicts, listChecks: checks, listSources: sources, listRules: rules, listPreviews: previews } = deps;
     const most = config.actionBreaker;
     const ledger = createLedger(deps);
-    const conflicts = createConflicts(deps);
     const work: { worker?: ListWorker } = {};
     const breaker = createBreaker({ ...deps, ledger, conflicts, most, wake: () => work.worker?.wake() });
     const worker = createListWorker({

@@ -14,7 +14,6 @@ export const listsSentences: Sentences = {
     "Mit dieser Rolle kann man den Server moderieren oder verwalten: Listen vergeben keine solche.",
   "Discord has not reported the permissions of this role yet. Try again in a minute.":
     "Discord hat die Rechte dieser Rolle noch nicht gemeldet. Versuch es in einer Minute noch einmal.",
-  "This is about you or about an account of yours.": "Das betrifft dich oder ein Konto von dir.",
   "The exemption would have ended already.": "Die Ausnahme wäre schon vorbei.",
   "They are staff.": "Die Person gehört zum Team.",
   "Lists do not give this role.": "Listen vergeben diese Rolle nicht.",

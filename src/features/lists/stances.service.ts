@@ -6,7 +6,7 @@ import { requirePermission, requireWrite, type Call } from "../../kernel/call.ts
 import { fieldError } from "../../kernel/errors.ts";
 import { requireRevision } from "../../kernel/revision.ts";
 import type { ListChecks } from "./checks.ts";
-import { ownMatter, type Conflicts } from "./conflicts.ts";
+import type { Conflicts } from "../links/conflicts.ts";
 import { listsPolicy, noRules, presentStance, readStance, requireServed, stanceKey, type KnownStance } from "./lists.policy.ts";
 import { PutStanceInput, PutStanceQuery, type StanceRule, type StanceView } from "./lists.schema.ts";
 import type { Previews } from "./preview.ts";
@@ -17,7 +17,7 @@ export interface StancesDeps extends Deps<"access" | "database" | "audit" | "ser
   rules: Rules;
   previews: Previews;
   checks: Pick<ListChecks, "askGuild">;
-  conflicts: Pick<Conflicts, "accountsOf">;
+  conflicts: Pick<Conflicts, "accountsOf" | "ownMatter">;
   guildState: Pick<GuildState, "role">;
   /** What a list is called; undefined where there is none of this id. */
   nameOf: (listId: string) => string | undefined;
@@ -111,7 +111,7 @@ export function createStancesService({
       requireServed(servedGuilds, guildId);
       requireKnown(guildId, wanted);
       const accounts = await conflicts.accountsOf(database.read, call);
-      if (await previews.differs(guildId, rules.of(guildId), wanted, accounts)) throw ownMatter();
+      if (await previews.differs(guildId, rules.of(guildId), wanted, accounts)) throw conflicts.ownMatter();
       const preview = await previews.ofRules(guildId, wanted);
       if (dryRun === "true") return { ...present(guildId, { ...rules.known(guildId), rules: wanted }), preview };
       const stored = await database.write(call, async (tx) => {

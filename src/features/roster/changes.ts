@@ -4,6 +4,7 @@ import type { RosterService } from "./roster.service.ts";
 import type { Access } from "../permissions/access/access.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import type { CallsignsService } from "../callsigns/callsigns.service.ts";
+import type { Conflicts } from "../links/conflicts.ts";
 import type { Tx } from "../../database/database.ts";
 import type { RosterEntry } from "../../generated/sqlite/client.ts";
 import { notReadable, can, requireAnswered, requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
@@ -19,6 +20,7 @@ export interface RosterEntriesDeps extends CauseSight, Deps<"database" | "audit"
   permissions: Pick<PermissionsService, "requireRankAbove" | "requireRevision" | "requireMayGiveStaffRole">;
   roster: RosterService;
   callsigns: Pick<CallsignsService, "holdAllInTx">;
+  conflicts: Pick<Conflicts, "requireNoOtherOwn">;
 }
 
 type Shown = (call: Call, view: EntryView) => Promise<EntryView>;
@@ -26,7 +28,7 @@ type Update = ReturnType<typeof UpdateEntryInput.parse>;
 
 /** What staff do to entries by themselves, without a request. */
 export function createEntryChanges(deps: RosterEntriesDeps, shown: Shown) {
-  const { database, audit, access, permissions, roster, callsigns, clock } = deps;
+  const { database, audit, access, permissions, roster, callsigns, conflicts, clock } = deps;
 
   async function viewOf(tx: Tx, row: RosterEntry, person: Access): Promise<EntryView> {
     const [view] = await viewsOf(tx.db, [row], { access: knowing(access, person), now: tx.now });
@@ -98,7 +100,7 @@ export function createEntryChanges(deps: RosterEntriesDeps, shown: Shown) {
   return {
     /**
      * Put somebody on the roster without a request. Who was terminated comes back only at the hands of holders of roster.apply_fixes.
-     * @throws ProblemError hierarchy_violation, validation_failed, invalid_transition
+     * @throws ProblemError conflict_of_interest, hierarchy_violation, validation_failed, invalid_transition
      */
     async create(call: Call, given: CreateEntryInput): Promise<EntryView> {
       requireWrite(call, rosterPolicy.edit);
@@ -111,6 +113,7 @@ export function createEntryChanges(deps: RosterEntriesDeps, shown: Shown) {
       const view = await database.write(call, async (tx) => {
         await roster.records.lock(tx, userId);
         const former = await roster.find(tx.db, userId);
+        await conflicts.requireNoOtherOwn(tx.db, call, userId);
         requireBelow(call, userId, [former?.staffRole]);
         requireMayGive(call, userId, staffRole, null);
         if (joinedAt !== undefined && former?.endedAt && joinedAt < former.endedAt)
@@ -127,7 +130,8 @@ export function createEntryChanges(deps: RosterEntriesDeps, shown: Shown) {
 
     /**
      * Change an entry, from now on or since an earlier day; what later lines of its history changed stays changed.
-     * @throws ProblemError permission_denied, hierarchy_violation, validation_failed, precondition_failed, invalid_transition
+     * @throws ProblemError permission_denied, conflict_of_interest, hierarchy_violation, validation_failed, precondition_failed,
+     * invalid_transition
      */
     async update(call: Call, key: string, given: UpdateEntryInput, ifMatch?: number): Promise<EntryView> {
       requireWrite(call, rosterPolicy.edit);
@@ -140,6 +144,7 @@ export function createEntryChanges(deps: RosterEntriesDeps, shown: Shown) {
       const view = await database.write(call, async (tx) => {
         await roster.records.lock(tx, userId);
         const entry = await tx.db.rosterEntry.findUniqueOrThrow({ where: { userId } });
+        await conflicts.requireNoOtherOwn(tx.db, call, userId);
         requireBelow(call, userId, [entry.staffRole, input.staff_role]);
         // Nobody reads what is noted about themselves.
         if (input.notes !== undefined && call.actor?.id === userId) throw notReadable(call, ["/notes"]);

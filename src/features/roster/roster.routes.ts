@@ -33,7 +33,7 @@ export function rosterRoutes(entries: RosterEntries): Route[] {
         example: { user_id: "80351110224678912", department: "north", trial_days: 30, reason: "Was chosen by the team." },
       },
       success: { status: 201, shape: "single", schema: EntryView, description: "The entry" },
-      refusals: ["hierarchy_violation", "cannot_grant_unheld", "invalid_transition"],
+      refusals: ["conflict_of_interest", "hierarchy_violation", "cannot_grant_unheld", "invalid_transition"],
       handle: async ({ call, body }) => withContentEtag(await entries.create(call, body)),
     }),
     get("/roster/{id}", "getRosterEntry", {
@@ -56,7 +56,7 @@ export function rosterRoutes(entries: RosterEntries): Route[] {
       capability,
       request: { params, body: UpdateEntryInput, example: { department: "south" } },
       success: { status: 200, shape: "single", schema: EntryView, description: "The entry" },
-      refusals: ["hierarchy_violation", "cannot_grant_unheld", "precondition_failed", "invalid_transition"],
+      refusals: ["conflict_of_interest", "hierarchy_violation", "cannot_grant_unheld", "precondition_failed", "invalid_transition"],
       handle: async ({ call, params: { id }, body, ifMatch }) => withContentEtag(await entries.update(call, id, body, ifMatch)),
     }),
   ];

@@ -17,6 +17,7 @@ import {
 } from "./import.schema.ts";
 import { readCsv } from "../csv.ts";
 import type { Ranks } from "../blacklist.policy.ts";
+import type { Conflicts } from "../../links/conflicts.ts";
 import type { SideEffectDeps } from "../side-effects.ts";
 import type { Previews } from "../../lists/preview.ts";
 
@@ -42,6 +43,7 @@ export interface ImportOptions {
 export interface ImportDeps extends SideEffectDeps, Deps<"database" | "clock"> {
   access: Ranks & SideEffectDeps["access"];
   listPreviews: Pick<Previews, "ofRecords">;
+  conflicts: Pick<Conflicts, "accountsOf">;
   serversKey: Buffer;
 }
 

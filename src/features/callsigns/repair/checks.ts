@@ -174,6 +174,7 @@ export function setNickname(draft: Draft, { slot }: Found): WhyNot {
   const change = slot === null ? null : wantedFor(draft, slot);
   if (slot === null || slot.userId === null || change === null) return "The nickname is right already.";
   if (!draft.mayChange(slot.userId)) return "Its holder stands at or above you.";
+  if (!draft.mayActIn(change.guild_id)) return "You may not do this in the server of the nickname.";
   const { id, pool, number, callsign, userId } = slot;
   const told = { from: change.from, to: change.to, detail: "The bot sets it; Discord may refuse." };
   const step = { code: "nickname_mismatch", action: "set_nickname", phase: phases.discord, needs_discord: true } as const;

@@ -41,6 +41,8 @@ export interface DraftDeps {
   now: Date;
   /** Whether who asks may take something from a person. */
   mayChange(userId: string): boolean;
+  /** Whether who asks may do this in a server. */
+  mayActIn(guildId: string): boolean;
   /** The pool of a staff role. */
   poolOf(staffRole: string): string | null;
 }

@@ -4,7 +4,7 @@ import type { Database, Tx, ReadClient } from "../../../database/database.ts";
 import type { GuildState, MemberState } from "../../../discord/guild-state.ts";
 import { Prisma, type CallsignRepair } from "../../../generated/sqlite/client.ts";
 import { inBatches } from "../../../kernel/pause.ts";
-import { requirePermission, requireWrite, type Call } from "../../../kernel/call.ts";
+import { canIn, requirePermission, requireWrite, type Call } from "../../../kernel/call.ts";
 import type { Clock } from "../../../kernel/clock.ts";
 import { fieldError, ProblemError } from "../../../kernel/errors.ts";
 import { toPage, withTotal, type Cursors, type Page } from "../../../kernel/page.ts";
@@ -58,11 +58,20 @@ export function createRepairsService(deps: RepairsDeps) {
     (userId: string): boolean =>
       actor === null || actor.isOwner || actor.rank > access.of(userId).rank;
 
+  const mayActIn =
+    (call: Call) =>
+    (guildId: string): boolean =>
+      canIn(call, repairPermission, [guildId]);
+
   async function planOf(call: Call, db: RegistryReader, scope: Scope, now: Date): Promise<Plan> {
     const registry = await readRegistry(db, roster.isLive);
     if (scope.pool !== null && !registry.pools.has(scope.pool)) throw fieldError("/pool", "unknown_pool", "There is no such pool.");
     const poolOf = (staffRole: string): string | null => access.role(staffRole)?.callsignPool ?? null;
-    return await makePlan({ registry, presence: presenceIn(deps), now, mayChange: mayChange(call), poolOf }, scope, limits);
+    return await makePlan(
+      { registry, presence: presenceIn(deps), now, mayChange: mayChange(call), mayActIn: mayActIn(call), poolOf },
+      scope,
+      limits,
+    );
   }
 
   async function lock(tx: Tx, users: readonly string[], pools: readonly string[]): Promise<void> {

@@ -1,5 +1,6 @@
 import type { Tx } from "../../../database/database.ts";
 import type { CallsignRepair, CallsignSlot } from "../../../generated/sqlite/client.ts";
+import { canIn } from "../../../kernel/call.ts";
 import { ProblemError } from "../../../kernel/errors.ts";
 import { announce, type ApplyDeps } from "./apply.ts";
 import { clearKeys, columnsOf, imageOf, oneByOne, partsOf, RepairUndo, type SlotImage } from "./images.ts";
@@ -55,7 +56,10 @@ export function createRepairUndo({ audit, events, history }: ApplyDeps) {
       row.id,
       back.map(({ row: slot, to }) => ({ ...slot, ...columnsOf(to) })),
     );
-    return { restored: back.length, left, nicknames: undo.nicknames.filter(({ user_id: userId }) => mayChange(userId)) };
+    const nicknames = undo.nicknames.filter(
+      ({ user_id: userId, guild_id: guildId }) => mayChange(userId) && canIn(tx.call, repairPermission, [guildId]),
+    );
+    return { restored: back.length, left, nicknames };
   };
 }
 

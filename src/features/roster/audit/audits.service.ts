@@ -5,6 +5,7 @@ import { requireWrite, type Call } from "../../../kernel/call.ts";
 import { fieldError } from "../../../kernel/errors.ts";
 import type { AuditService } from "../../audit/audit.service.ts";
 import type { CallsignsService } from "../../callsigns/callsigns.service.ts";
+import type { Conflicts } from "../../links/conflicts.ts";
 import type { LinkReach } from "../../links/reach.ts";
 import type { PermissionsService } from "../../permissions/permissions.service.ts";
 import type { StaffService } from "../../staff/staff.service.ts";
@@ -26,6 +27,7 @@ export interface RosterAuditsDeps extends Deps<"database" | "events" | "access" 
   audit: Pick<AuditService, "record" | "noteDenied">;
   permissions: Pick<PermissionsService, "requireRankAbove">;
   reach: LinkReach;
+  conflicts: Pick<Conflicts, "requireNoOtherOwn">;
   roster: RosterService;
   callsigns: CallsignsService;
   staff: Pick<StaffService, "suspendInTx">;

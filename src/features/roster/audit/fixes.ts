@@ -5,6 +5,7 @@ import { requirePermission, requireWrite, type Call } from "../../../kernel/call
 import { callerOf, isDenial } from "../../../kernel/denied.ts";
 import { ProblemError } from "../../../kernel/errors.ts";
 import type { AuditService } from "../../audit/audit.service.ts";
+import type { Conflicts } from "../../links/conflicts.ts";
 import type { PermissionsService } from "../../permissions/permissions.service.ts";
 import { gone } from "./acknowledge.ts";
 import { auditChecks, type Fix } from "./checks.ts";
@@ -24,13 +25,14 @@ export interface FixesDeps extends FixingDeps, Deps<"database" | "clock"> {
   /** The named findings that the caller may see, by id. */
   visible(call: Call, ids: readonly string[]): Promise<Map<string, RosterFinding>>;
   isGuildStateReliable(): boolean;
+  conflicts: Pick<Conflicts, "requireNoOtherOwn">;
 }
 
 const permission = auditPermissions.fix;
 
 /** Putting findings right, each by itself and only while it still holds. */
 export function createFixes(deps: FixesDeps) {
-  const { database, audit, permissions, roster, rosterSync, people, visible, isGuildStateReliable, clock } = deps;
+  const { database, audit, permissions, roster, rosterSync, people, visible, conflicts, isGuildStateReliable, clock } = deps;
   const fixings = createFixings(deps);
 
   /** The person of a finding that still holds, and what puts it right now; null when it does not. */
@@ -70,6 +72,7 @@ export function createFixes(deps: FixesDeps) {
     const found = await lookAgain(database.read, row, clock.now());
     if (found === null) return holdsNoMore;
     const { person, fix: planned } = found;
+    await conflicts.requireNoOtherOwn(database.read, call, person.userId);
     requireRank(call, person);
     if (isDryRun) return { outcome: "planned", detail: planned.detail };
     const { action } = planned;

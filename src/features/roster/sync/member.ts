@@ -3,6 +3,7 @@ import { compare, stateOf, type Known, type Difference, type SyncField } from ".
 import type { RosterEntry } from "../../../generated/sqlite/client.ts";
 import { requirePermission, requireWrite, unanswered, type Call } from "../../../kernel/call.ts";
 import { ProblemError } from "../../../kernel/errors.ts";
+import type { Conflicts } from "../../links/conflicts.ts";
 import type { PermissionsService } from "../../permissions/permissions.service.ts";
 import type { RosterService } from "../roster.service.ts";
 import { highestOf, shownOf, stepsFor, storedOf, type Following, type Shown } from "./diff.ts";
@@ -14,10 +15,13 @@ import type { ToDiscord } from "./to-discord.ts";
 export interface MemberDeps extends Deps<"database" | "guildState" | "access" | "clock"> {
   permissions: Pick<PermissionsService, "requireRankAbove">;
   roster: Pick<RosterService, "records" | "find">;
+  conflicts: Pick<Conflicts, "requireNoOtherOwn">;
 }
 
 /** Compares one person, or brings one side in line with the other. */
-export function createSyncMember({ database, guildState, access, permissions, roster, clock }: MemberDeps, people: People, out: ToDiscord) {
+export function createSyncMember(deps: MemberDeps, people: People, out: ToDiscord) {
+  const { database, guildState, access, permissions, roster, conflicts, clock } = deps;
+
   function viewOf(
     { person, input }: Known,
     entry: RosterEntry | null,
@@ -83,7 +87,7 @@ export function createSyncMember({ database, guildState, access, permissions, ro
   return {
     /**
      * Compare one person, or bring the roster in line with Discord, or Discord with the roster. A report and a dry run write nothing.
-     * @throws ProblemError permission_denied, acting_user_required, validation_failed, hierarchy_violation, roster_stale
+     * @throws ProblemError permission_denied, acting_user_required, validation_failed, conflict_of_interest, hierarchy_violation, roster_stale
      */
     async member(call: Call, given: unknown): Promise<SyncMemberView> {
       requirePermission(call, syncPolicy.member);
@@ -94,6 +98,7 @@ export function createSyncMember({ database, guildState, access, permissions, ro
       if (replay !== undefined) return replay.value as SyncMemberView;
       const person = await access.resolve(input.discord_user_id);
       if (person.isUnanswered) throw unanswered();
+      if (input.direction !== "report") await conflicts.requireNoOtherOwn(database.read, call, person.id);
       const known: Known = { person, shown: shownOf(person, guildState.guilds()), input };
       if (isWrite && input.direction === "from_discord") return await fromDiscord(call, known);
       const entry = await roster.find(database.read, person.id);

@@ -2,12 +2,14 @@ import type { Deps } from "../../deps.ts";
 import { createHmac } from "node:crypto";
 import { requirePermission, requireWrite, type Call } from "../../../kernel/call.ts";
 import { fieldError, ProblemError } from "../../../kernel/errors.ts";
+import type { Conflicts } from "../../links/conflicts.ts";
 import type { Follow } from "./follow.ts";
 import type { Differing, People } from "./people.ts";
 import { isBelow, rankOfPerson, stepView, syncPolicy } from "./sync.policy.ts";
 import { SyncRosterInput, type SyncPlanView, type SyncStatusView } from "./sync.schema.ts";
 
 export interface PlanDeps extends Deps<"database" | "audit" | "access" | "clock"> {
+  conflicts: Pick<Conflicts, "otherAccountsOf">;
   isFollowing: boolean;
   /** How following stands at the process that follows. */
   followState: (input: null) => Promise<Pick<SyncStatusView, "pending" | "held_back" | "tripped_at" | "last_round_at">>;
@@ -19,7 +21,7 @@ const shownPeople = 200;
 
 /** Everything in which the roster and the guilds differ, as one plan that a person looks at and applies. */
 export function createSyncPlan(
-  { database, audit, access, isFollowing, followState, clock, fingerprintKey }: PlanDeps,
+  { database, audit, access, conflicts, isFollowing, followState, clock, fingerprintKey }: PlanDeps,
   people: People,
   follow: Follow,
 ) {
@@ -27,7 +29,9 @@ export function createSyncPlan(
     const everybody = await people.differing(await people.everyone(), clock.now());
     const differing = everybody.filter(({ steps }) => steps.length > 0);
     const { live, limit } = await follow.allowance();
-    const isWithin = (one: Differing): boolean => isBelow(call, rankOfPerson(access, one.userId, one.entry, one.steps));
+    const own = new Set(await conflicts.otherAccountsOf(database.read, call));
+    const isWithin = (one: Differing): boolean =>
+      !own.has(one.userId) && isBelow(call, rankOfPerson(access, one.userId, one.entry, one.steps));
     const within = differing.filter(isWithin).map(({ userId }) => userId);
     const reached = new Set(within);
     const view: SyncPlanView = {

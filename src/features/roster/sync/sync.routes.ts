@@ -18,7 +18,7 @@ export function rosterSyncRoutes(sync: RosterSync): Route[] {
       limit: "write",
       request: { body: SyncMemberInput, example: { discord_user_id: "80351110224678912" } },
       success: { status: 200, shape: "single", schema: SyncMemberView, description: "What differs, and what was done about it" },
-      refusals: ["acting_user_required", "hierarchy_violation", "cannot_grant_unheld", "roster_stale"],
+      refusals: ["acting_user_required", "conflict_of_interest", "hierarchy_violation", "cannot_grant_unheld", "roster_stale"],
       handle: ({ call, body }) => sync.member(call, body),
     }),
     post("/roster/sync", "syncRoster", {

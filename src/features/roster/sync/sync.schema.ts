@@ -68,7 +68,9 @@ export const SyncRosterInput = z
 const PlannedPerson = z.object({
   user_id: Snowflake,
   steps: z.array(z.object({ event: z.enum(rosterEvents), before: Value, after: Value })),
-  withheld: z.boolean().meta({ description: "Whether the rank of the acting user does not reach this person" }),
+  withheld: z
+    .boolean()
+    .meta({ description: "Whether the rank of the acting user does not reach this person, or it is another account of theirs" }),
 });
 
 export const SyncPlanView = z
@@ -80,7 +82,11 @@ export const SyncPlanView = z
     plan: z.array(PlannedPerson).meta({ description: "The first 200 people" }),
     live: z.int().meta({ description: "How many people are on the roster" }),
     limit: z.number().meta({ description: "How many may change by themselves within ten minutes" }),
-    withheld: z.int().meta({ description: "People whom the rank of the acting user does not reach; they are left as they are" }),
+    withheld: z
+      .int()
+      .meta({
+        description: "People whom the rank of the acting user does not reach, and other accounts of theirs; they are left as they are",
+      }),
     applied: z.int().meta({ description: "How many people were changed" }),
     stale: z.boolean(),
   })

@@ -6,6 +6,7 @@ import type { Logger } from "pino";
 import type { DiscordActions } from "../../../discord-actions/discord-actions.ts";
 import { requirePermission, type Call } from "../../../kernel/call.ts";
 import { isoOrNull } from "../../../kernel/fields.ts";
+import type { Conflicts } from "../../links/conflicts.ts";
 import type { PermissionsService } from "../../permissions/permissions.service.ts";
 import type { RosterService } from "../roster.service.ts";
 import { liveStatuses } from "../states.ts";
@@ -22,6 +23,7 @@ export interface RosterSyncDeps extends Deps<"database" | "audit" | "events" | "
   permissions: Pick<PermissionsService, "requireRankAbove" | "requireMayGiveRole">;
   roster: RosterService;
   discordActions: Pick<DiscordActions, "perform">;
+  conflicts: Pick<Conflicts, "otherAccountsOf" | "requireNoOtherOwn">;
   isFollowing: boolean;
   /** Of the hashes of plans. */
   fingerprintKey: Buffer;

@@ -3,7 +3,7 @@ import type { Known } from "./compare.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { DirectAction, DiscordActions } from "../../../discord-actions/discord-actions.ts";
 import type { RosterEntry } from "../../../generated/sqlite/client.ts";
-import type { Call } from "../../../kernel/call.ts";
+import { requireIn, type Call } from "../../../kernel/call.ts";
 import type { Performed } from "../../../kernel/discord-port.ts";
 import { ProblemError } from "../../../kernel/errors.ts";
 import type { PermissionsService } from "../../permissions/permissions.service.ts";
@@ -105,7 +105,8 @@ export function createToDiscord(deps: ToDiscordDeps, people: People) {
   return {
     /**
      * One action after the other, and then what was done is written down; nothing is written where nothing was done.
-     * @throws ProblemError hierarchy_violation, cannot_grant_unheld, roster_stale
+     * @throws ProblemError permission_denied where the caller may not in one of the servers, hierarchy_violation, cannot_grant_unheld,
+     * roster_stale
      */
     async toDiscord(call: Call, known: Known, entry: RosterEntry | null, present: Present): Promise<SyncMemberView> {
       if (entry === null) return present([], ["The person is not on the roster: nothing is given or taken."]);
@@ -113,6 +114,7 @@ export function createToDiscord(deps: ToDiscordDeps, people: People) {
       const role = entry.staffRole === null ? undefined : access.role(entry.staffRole);
       const callsign = await callsignOf(entry);
       const { changes, warnings } = discordChangesOf({ entry, person, guilds: guildState.guilds(), role, callsign, apply: input.apply });
+      requireIn(call, syncPolicy.member, [...new Set(changes.flatMap(({ wish }) => wish?.guildId ?? []))]);
       if (changes.some(({ wish }) => wish !== null)) permissions.requireRankAbove(call, rankOfPerson(access, person.id, entry, []));
       for (const { wish } of changes) if (wish?.kind === "role_add") permissions.requireMayGiveRole(call, wish, { userId: person.id });
       if (input.dry_run) {

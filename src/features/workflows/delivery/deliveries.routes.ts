@@ -41,7 +41,7 @@ export function deliveriesRoutes(deliveries: EffectRetry): Route[] {
           effects: [],
         },
       },
-      refusals: ["record_not_found", "invalid_transition"],
+      refusals: ["record_not_found", "conflict_of_interest", "hierarchy_violation", "invalid_transition"],
       handle: ({ call, params: { type, website_id: key, place } }) => deliveries.retry(call, type, key, place),
     }),
   ];

@@ -10,13 +10,14 @@ import { createApprovedActions } from "./approved.ts";
 import { createEndedByHand } from "./by-hand.ts";
 import { createDatedEffects } from "./dated.ts";
 import { createEffectRecords, type EffectRecordDeps } from "./records.ts";
-import { createEffectRetry } from "./retry.ts";
+import { createEffectRetry, type EffectRetryDeps } from "./retry.ts";
 import { DiscordEffectInput } from "../effects/discord-effect.ts";
 import type { Effects } from "../effects/effects.ts";
 
 export type Deliveries = ReturnType<typeof createDeliveries>;
 
 export interface DeliveryDeps extends EffectRecordDeps, Deps<"database" | "reach" | "clock"> {
+  access: EffectRetryDeps["access"];
   effects: Pick<Effects, "append" | "takenBack" | "onLeft" | "wake" | "dueOf" | "whyNotGiven">;
   discordActions: Pick<DiscordActions, "tasksOf">;
   causesInForce: Pick<CausesInForce, "afterWaiting">;

@@ -1,14 +1,18 @@
 import type { Deps } from "../../deps.ts";
-import { requireWrite, type Call } from "../../../kernel/call.ts";
+import type { Tx } from "../../../database/database.ts";
+import type { WorkflowEffect } from "../../../generated/sqlite/client.ts";
+import { requireIn, requireWrite, type Call } from "../../../kernel/call.ts";
 import { ProblemError, recordNotFound } from "../../../kernel/errors.ts";
+import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 import { createEffectRecords, type EffectRecordDeps } from "./records.ts";
-import { retriedFrom } from "../effects/discord-effect.ts";
+import { DiscordEffectInput, retriedFrom } from "../effects/discord-effect.ts";
 import { decidedAgain } from "../effects/giving.ts";
 import { presentEffect, type Effects } from "../effects/effects.ts";
 import { policyOf } from "../policies/policies.ts";
 import { approvalsOf, requiredOf } from "../state/transition.ts";
 import { isOpenStatus } from "../state/table.ts";
 import { openRequest } from "../requests/act.ts";
+import { contextOf, deciderOf, type Ranks } from "../requests/context.ts";
 import { kindOf } from "../kinds/kinds.ts";
 import { decidePermission, stateOf, viewerOf, getWholeRequest, type Request } from "../requests/workflows.policy.ts";
 import type { DecisionAnswer } from "../requests/workflows.schema.ts";
@@ -18,11 +22,28 @@ export type EffectRetry = ReturnType<typeof createEffectRetry>;
 
 export interface EffectRetryDeps extends EffectRecordDeps, Deps<"database" | "reach"> {
   effects: Pick<Effects, "append" | "takenBack" | "wake">;
+  access: Ranks;
 }
 
 export function createEffectRetry(parts: EffectRetryDeps) {
-  const { database, reach, effects } = parts;
+  const { database, reach, effects, access } = parts;
   const records = createEffectRecords(parts);
+
+  /**
+   * Those whom a request is about, and those below them, have nothing done by it; nor has anybody in a server where they may not decide. Its
+   * requester may: what was decided stays as it is.
+   * @throws ProblemError permission_denied, conflict_of_interest, hierarchy_violation
+   */
+  async function requireMayRetry(tx: Tx, request: Request, row: WorkflowEffect, accounts: readonly string[]): Promise<void> {
+    const action = DiscordEffectInput.safeParse(row.input).data?.discord;
+    const guildIds = action !== undefined && "guildId" in action ? [action.guildId] : [];
+    requireIn(tx.call, decidePermission(request.type as WorkflowKind), guildIds);
+    const decider = deciderOf(tx.call, accounts);
+    if (decider === null) return;
+    const { isConflicted, isOutranked } = await contextOf(tx.db, access, { ...decider, isOwnUndo: true }, request);
+    if (isConflicted) throw new ProblemError("conflict_of_interest");
+    if (isOutranked) throw new ProblemError("hierarchy_violation");
+  }
 
   return {
     /**
@@ -30,7 +51,7 @@ export function createEffectRetry(parts: EffectRetryDeps) {
      * @param type of the request, in any spelling
      * @param key its id or reference, in any case
      * @param place of the effect among those of the request, from 1
-     * @throws ProblemError as {@link requireWrite}, record_not_found, invalid_transition for one that did not fail
+     * @throws ProblemError as {@link requireWrite}, record_not_found, conflict_of_interest, hierarchy_violation, invalid_transition for one that did not fail
      */
     async retry(call: Call, type: string, key: string, place: number): Promise<DecisionAnswer> {
       const kind = kindOf(type);
@@ -42,6 +63,7 @@ export function createEffectRetry(parts: EffectRetryDeps) {
         const request = await openRequest(tx, { type: kind, key, permission, accounts });
         const row = request.effects.find((effect) => effect.place === place);
         if (row === undefined) throw recordNotFound();
+        await requireMayRetry(tx, request, row, accounts);
         if (row.status !== "failed") throw notFailed(row.status);
         const known = row.input === null ? {} : { undo: retriedFrom(row) };
         await records.write(

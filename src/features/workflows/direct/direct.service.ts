@@ -3,7 +3,7 @@ import type { CausesInForce } from "../../../discord-actions/in-force.ts";
 import type { Judge } from "../../../discord-actions/judge.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { Level, PermissionKey } from "../../../kernel/permissions.ts";
-import { requireWrite, type Actor, type Call } from "../../../kernel/call.ts";
+import { requireIn, requireWrite, type Actor, type Call } from "../../../kernel/call.ts";
 import { fieldError, type FieldError, ProblemError, recordNotFound, validationProblem } from "../../../kernel/errors.ts";
 import { isoOrNull, parseDuration } from "../../../kernel/fields.ts";
 import type { LinkReach } from "../../links/reach.ts";
@@ -309,6 +309,8 @@ export function createDirect(parts: DirectDeps) {
         const request = await openRequest(tx, { type: kind, key, permission: directPolicy.read, accounts });
         const actorId = call.actor?.id;
         if (actorId === undefined) throw new ProblemError("acting_user_required");
+        const { guildId, userId } = placeOf(request);
+        if (guildId !== "") requireIn(call, directPolicy.read, [guildId]);
         const { id, reference } = request;
         const status = request.status as UndoAnswer["status"];
         // Of one that is reversed already, the move says so.
@@ -328,7 +330,6 @@ export function createDirect(parts: DirectDeps) {
             ...replayed,
           };
         }
-        const { guildId, userId } = placeOf(request);
         const deciders = decidersOf(call, guildId, userId, `workflows.${kind}.reverse`);
         return { success: true, id, reference, status, undone: false, refused, deciders, effects: [] };
       });

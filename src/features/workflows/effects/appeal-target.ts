@@ -1,4 +1,5 @@
 import type { ReadClient, TransactionClient } from "../../../database/database.ts";
+import type { WorkflowRequest } from "../../../generated/sqlite/client.ts";
 import { can } from "../../../kernel/call.ts";
 import { blacklistReference, caseReference } from "../../../kernel/parsing.ts";
 import { mayKnow, type Viewer } from "../requests/workflows.policy.ts";
@@ -12,6 +13,8 @@ export interface AppealTarget {
   users: readonly string[];
   /** The people who decided it. */
   deciders: readonly string[];
+  /** The requests whose effects a ruling on it changes. */
+  requests: readonly Pick<WorkflowRequest, "type" | "payload">[];
   /** Whether a viewer may know that it is there. */
   isKnownTo(viewer: Viewer): boolean;
 }
@@ -37,6 +40,7 @@ export async function findTarget(db: Reader, named: string, depth = 0): Promise<
       reference: request.reference,
       users: [...users, ...(root?.users ?? [])],
       deciders: [...deciders, ...(root?.deciders ?? [])],
+      requests: [request, ...(root?.requests ?? [])],
       isKnownTo: (viewer) => mayKnow(viewer, request) && root?.isKnownTo(viewer) !== false,
     };
   }
@@ -44,7 +48,15 @@ export async function findTarget(db: Reader, named: string, depth = 0): Promise<
   if (record !== null) {
     const deciders = known([...(record.approvedBy as string[]), ...(record.source === "direct" ? [record.createdBy] : [])]);
     const users = record.kind === "user" ? [record.subjectId] : [];
-    return { kind: "blacklist", id: record.id, reference: blacklistReference(record.number), users, deciders, isKnownTo: always };
+    return {
+      kind: "blacklist",
+      id: record.id,
+      reference: blacklistReference(record.number),
+      users,
+      deciders,
+      requests: [],
+      isKnownTo: always,
+    };
   }
   const found = await db.case.findFirst({
     where: { deletedAt: null, ...(numbered("CASE", reference) ?? { id }) },
@@ -52,20 +64,22 @@ export async function findTarget(db: Reader, named: string, depth = 0): Promise<
   });
   if (found !== null) {
     const users = found.subjects.filter(({ kind }) => kind === "user").map(({ subjectId }) => subjectId);
-    const voters = await votersOf(db, known(found.actions.map(({ originReference }) => originReference)));
-    const deciders = [...known([found.closedBy, ...found.actions.map(({ byId }) => byId)]), ...voters];
+    const requests = await requestsOf(db, known(found.actions.map(({ originReference }) => originReference)));
+    const deciders = [...known([found.closedBy, ...found.actions.map(({ byId }) => byId)]), ...votersOf(requests)];
     const readers = known([found.leadId, ...found.members.map(({ userId }) => userId)]);
     const isKnownTo = (viewer: Viewer): boolean => !found.isConfidential || isReader(viewer, { users, readers });
-    return { kind: "case", id: found.id, reference: caseReference(found.number), users, deciders, isKnownTo };
+    return { kind: "case", id: found.id, reference: caseReference(found.number), users, deciders, requests, isKnownTo };
   }
   const strike = await db.caseAction.findUnique({ where: { id }, include: { case: { select: { number: true } } } });
   if (strike === null) return null;
+  const requests = await requestsOf(db, known([strike.originReference]));
   return {
     kind: "strike",
     id: strike.id,
     reference: caseReference(strike.case.number),
     users: [strike.userId],
-    deciders: [...known([strike.byId]), ...(await votersOf(db, known([strike.originReference])))],
+    deciders: [...known([strike.byId]), ...votersOf(requests)],
+    requests,
     isKnownTo: always,
   };
 }
@@ -74,10 +88,18 @@ export async function findTarget(db: Reader, named: string, depth = 0): Promise<
 const deepest = 5;
 const always = (): boolean => true;
 
-/** Everybody who took part in deciding some requests. */
-async function votersOf(db: Reader, references: readonly string[]): Promise<string[]> {
+type Voted = Pick<WorkflowRequest, "type" | "payload"> & { votes: { actorId: string }[] };
+
+async function requestsOf(db: Reader, references: readonly string[]): Promise<Voted[]> {
   if (references.length === 0) return [];
-  const requests = await db.workflowRequest.findMany({ where: { reference: { in: [...references] } }, select: { votes } });
+  return await db.workflowRequest.findMany({
+    where: { reference: { in: [...references] } },
+    select: { type: true, payload: true, votes },
+  });
+}
+
+/** Everybody who took part in deciding some requests. */
+function votersOf(requests: readonly Voted[]): string[] {
   return requests.flatMap((request) => request.votes.map(({ actorId }) => actorId));
 }
 

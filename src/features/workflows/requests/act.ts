@@ -3,7 +3,7 @@ import type { PermissionKey } from "../../../kernel/permissions.ts";
 import { isDeepStrictEqual } from "node:util";
 import type { Tx } from "../../../database/database.ts";
 import { jsonObject } from "../../../kernel/parsing.ts";
-import { can, requireWrite, type Call } from "../../../kernel/call.ts";
+import { can, requireIn, requireWrite, type Call } from "../../../kernel/call.ts";
 import { fieldError, ProblemError, recordNotFound } from "../../../kernel/errors.ts";
 import { parseDuration } from "../../../kernel/fields.ts";
 import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
@@ -22,9 +22,9 @@ import {
   type Moved,
   type State,
 } from "../state/transition.ts";
-import { moves, permissionOf } from "../state/table.ts";
+import { amendPermission, moves, permissionOf } from "../state/table.ts";
 import { amendedPayload, assigneeFor, lockKept } from "./attempt.ts";
-import { contextOf, deciderOf, type Ranks } from "./context.ts";
+import { actsIn, contextOf, deciderOf, type Ranks } from "./context.ts";
 import { understandDecision, type DecisionInput } from "./decision.ts";
 import { requireUnique } from "./filing.ts";
 import { requireKnownFields } from "./intake.ts";
@@ -123,13 +123,19 @@ export function createActing(parts: ActDeps) {
     };
   }
 
-  /** What a change has to keep: who sets the haste, and that no two open requests of a kind are about the same. */
-  async function requireKept(
-    tx: Tx,
-    { request, policy, state, context, accounts, amended }: Prepared,
-    input: DecisionInput,
-  ): Promise<void> {
+  /** A request reaches into a further server only by those who may file it, or change it, there. @throws ProblemError permission_denied */
+  function requireReach(call: Call, { request, context, amended }: Prepared): void {
+    const type = request.type as WorkflowKind;
+    const before = actsIn(access, type, jsonObject(request.payload));
+    const added = amended === undefined ? [] : actsIn(access, type, amended).filter((guildId) => !before.includes(guildId));
+    if (added.length > 0) requireIn(call, context.isRequester ? `workflows.${type}.create` : amendPermission, added);
+  }
+
+  /** What a change has to keep: where it acts, who sets the haste, and that no two open requests of a kind are about the same. */
+  async function requireKept(tx: Tx, prepared: Prepared, input: DecisionInput): Promise<void> {
+    const { request, policy, state, context, accounts, amended } = prepared;
     const { action, described = {} } = input;
+    requireReach(tx.call, prepared);
     requireHaste(context, described);
     requireLength(input, { request, state, context, policy });
     const subjects = amended === undefined ? subjectsOf(request) : kinds[request.type as WorkflowKind].subjects(amended);

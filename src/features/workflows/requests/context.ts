@@ -65,7 +65,12 @@ function contextWith(access: Ranks, decider: Decider, request: Request, targetsB
   const targets = targetNames(request).flatMap((name) => targetsByName.get(name) ?? []);
   const about = [...users, ...concerned, ...targets.flatMap((target) => target.users)];
   const joined = request.subjects.filter(({ kind }) => kind === "joined").map(({ subjectId }) => subjectId);
-  const guildIds = actsIn(access, type, payload);
+  // A ruling on an appeal acts where what it is against did.
+  const appealed = targets.flatMap(({ requests }) => requests);
+  const guildIds = [
+    ...actsIn(access, type, payload),
+    ...appealed.flatMap((one) => actsIn(access, one.type as WorkflowKind, jsonObject(one.payload))),
+  ];
   const partial = new Set([
     ...(isDirect || isOwnUndo ? [] : [request.requesterId]),
     ...joined,

@@ -61,7 +61,6 @@ export function createFiling(parts: CreateDeps) {
    */
   async function create(call: Call, type: WorkflowKind, body: unknown, { alongside }: FilingOptions = {}): Promise<CreationAnswer> {
     const { intake, isForOneself } = requireFiling(call, type, body);
-    if (!isForOneself) requireIn(call, `workflows.${type}.create`, actsIn(parts.access, type, intake.payload));
     // Of whom an API key alone says who they are, a consent shows it.
     if (isForOneself && !isOwnWord(call)) await grants.requireGrant(call.actor?.id ?? "");
     const answer = await database.write(call, async (tx) => {
@@ -75,9 +74,9 @@ export function createFiling(parts: CreateDeps) {
 
   /**
    * File a request inside another transaction of this feature, which takes no lock afterwards unless it is `isDirect`. The caller has checked
-   * the right to, and redacts what leaves.
+   * the right to, and redacts what leaves; whether it holds in each server in which an approval acts is checked here.
    * @param options.isDirect its requester approves it in the same transaction
-   * @throws ProblemError validation_failed where it acts in Discord and does not say where, duplicate_open, cooldown, rate_limited
+   * @throws ProblemError permission_denied, validation_failed where it acts in Discord and does not say where, duplicate_open, cooldown, rate_limited
    */
   async function fileInTx(
     tx: Tx,
@@ -88,6 +87,8 @@ export function createFiling(parts: CreateDeps) {
     const kind = kinds[type];
     const { pointerTo } = understood;
     const intake = { ...understood, payload: placed(tx, { kind, payload: understood.payload, served, pointerTo }) };
+    const guildIds = actsIn(parts.access, type, intake.payload);
+    if (guildIds.length > 0) requireIn(tx.call, `workflows.${type}.create`, guildIds);
     const policy = await policyOf(tx.db, type);
     const subjects = subjectRows(kind, intake.payload);
     const isJoining = intake.common.on_duplicate === "join";

@@ -12,11 +12,16 @@ export type Conflicts = ReturnType<typeof createConflicts>;
 
 type Reader = Parameters<ConflictsDeps["reach"]["linkedAccountsOf"]>[0];
 
-/** Who may decide what lists do to whom: nobody about themselves, by any account of theirs, nor about staff of their own rank or above. */
+/** Who may decide about whom: nobody about themselves, by any account of theirs, nor about staff of their own rank or above. */
 export function createConflicts({ access, reach, permissions }: ConflictsDeps) {
   /** The account of the caller and those that are linked with it. */
-  async function accountsOf(db: Reader, { actor }: Call): Promise<string[]> {
-    return actor === null ? [] : [actor.id, ...(await reach.linkedAccountsOf(db, actor.id))];
+  async function accountsOf(db: Reader, call: Call): Promise<string[]> {
+    return call.actor === null ? [] : [call.actor.id, ...(await otherAccountsOf(db, call))];
+  }
+
+  /** The accounts that are linked with the caller's. */
+  async function otherAccountsOf(db: Reader, { actor }: Call): Promise<string[]> {
+    return actor === null ? [] : await reach.linkedAccountsOf(db, actor.id);
   }
 
   /** @throws ProblemError conflict_of_interest, hierarchy_violation */
@@ -30,8 +35,15 @@ export function createConflicts({ access, reach, permissions }: ConflictsDeps) {
   }
 
   return {
+    ownMatter,
     accountsOf,
+    otherAccountsOf,
     requireMayDecideAbout,
+
+    /** Of what only the rank decides otherwise: nobody does it to another account of theirs. @throws ProblemError conflict_of_interest */
+    async requireNoOtherOwn(db: Reader, call: Call, userId: string): Promise<void> {
+      if ((await otherAccountsOf(db, call)).includes(userId)) throw ownMatter();
+    },
 
     /** The same about a person with every account that is linked with theirs. @throws ProblemError conflict_of_interest, hierarchy_violation */
     async requireMayDecideAboutPerson(tx: Tx, userId: string): Promise<void> {
@@ -40,6 +52,6 @@ export function createConflicts({ access, reach, permissions }: ConflictsDeps) {
   };
 }
 
-export function ownMatter(): ProblemError {
+function ownMatter(): ProblemError {
   return new ProblemError("conflict_of_interest", { detail: "This is about you or about an account of yours." });
 }
