@@ -115,7 +115,7 @@ export const wishes: Readonly<Record<string, fc.Arbitrary<Wish>>> = {
           action: fc.constantFrom("note", "warning", "strike", "probation", "suspension", "demotion", "termination", "blacklist_referral"),
           points: fc.nat({ max: 6 }),
           demote_to: fc.constant("helper"),
-          discord: fc.record({ action: fc.constantFrom("none", "timeout", "role_remove", "kick", "ban") }),
+          discord: fc.record({ action: fc.constantFrom("none", "timeout", "role_remove", "kick", "ban"), everywhere: fc.constant(true) }),
         }),
         days,
       ),
