@@ -82,11 +82,9 @@ export const SyncPlanView = z
     plan: z.array(PlannedPerson).meta({ description: "The first 200 people" }),
     live: z.int().meta({ description: "How many people are on the roster" }),
     limit: z.number().meta({ description: "How many may change by themselves within ten minutes" }),
-    withheld: z
-      .int()
-      .meta({
-        description: "People whom the rank of the acting user does not reach, and other accounts of theirs; they are left as they are",
-      }),
+    withheld: z.int().meta({
+      description: "People whom the rank of the acting user does not reach, and other accounts of theirs; they are left as they are",
+    }),
     applied: z.int().meta({ description: "How many people were changed" }),
     stale: z.boolean(),
   })
