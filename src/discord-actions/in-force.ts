@@ -180,6 +180,9 @@ export function createCausesInForce() {
     /** Everything in force for a person in a guild, the oldest first. */
     of,
 
+    /** Wait for every other decision about a person: what was read of a cause before may be marked by now. */
+    hold: lock,
+
     /** Whether the bot still has something to do to a person in a guild: what Discord shows now is about to change. */
     async isUnderWay(tx: Tx, place: Place): Promise<boolean> {
       for (const source of sources) if (await source.isUnderWay(tx, place)) return true;

@@ -387,3 +387,14 @@ test("a role of the staff that waits for somebody to return is not given after a
   await ground.reverse(recruitment, "recruitment", ground.third);
   expect(holds()).toBe(false);
 });
+
+test("two bans of a person that end at the same moment free them, whichever end comes first", async () => {
+  const users = Array.from({ length: 12 }, () => ground.world.member());
+  for (const user of users)
+    for (let count = 0; count < 2; count += 1) {
+      await ground.moderate(user, { action: "ban", duration: "PT2H" });
+      expect(ground.isBanned(user)).toBe(true);
+    }
+  await ground.pass(2 * hour + minute);
+  expect(users.filter((user) => ground.isBanned(user))).toEqual([]);
+});

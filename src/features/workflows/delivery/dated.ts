@@ -25,7 +25,9 @@ export function createDatedEffects({ database, records, effects, logger }: Dated
   /** The effect, as long as it is due. */
   async function openDue(tx: Tx, at: Place): Promise<Opened | undefined> {
     const opened = await openEffect(tx, at);
-    const { status, dueAt = null } = opened?.row ?? {};
+    const { status, dueAt = null, input } = opened?.row ?? {};
+    // Another process may have come first, and have left to the bot what follows from it.
+    if (DiscordEffectInput.safeParse(input).success) return undefined;
     return status !== "pending" || dueAt === null || dueAt > tx.now ? undefined : opened;
   }
 

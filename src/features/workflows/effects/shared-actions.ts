@@ -1,3 +1,4 @@
+import type { Tx } from "../../../database/database.ts";
 import type { CauseInForce, CausesInForce, Place } from "../../../discord-actions/in-force.ts";
 import type { WorkflowEffect } from "../../../generated/sqlite/client.ts";
 import {
@@ -12,7 +13,7 @@ import {
 } from "./discord-effect.ts";
 
 /** How the causes of all features are asked what remains of an action. */
-export type Causes = Pick<CausesInForce, "afterWithdrawing">;
+export type Causes = Pick<CausesInForce, "hold" | "afterWithdrawing">;
 
 type EffectCause = CauseInForce & Place;
 
@@ -23,8 +24,10 @@ type EffectCause = CauseInForce & Place;
  */
 export async function takenBackOf(causes: Causes, row: WorkflowEffect, reversal: Compensating): Promise<Amended | undefined> {
   const { tx, reason } = reversal;
-  const cause = causeOf(row, "");
-  if (cause === undefined || !Delivered.safeParse(row.undo).success) return compensationOf(row, reversal);
+  const seen = causeOf(row, "");
+  if (seen === undefined || !Delivered.safeParse(row.undo).success) return compensationOf(row, reversal);
+  await causes.hold(tx, seen);
+  const cause = causeOf({ ...row, undo: await markedBy(tx, row) }, "") ?? seen;
   const { stays, next } = await causes.afterWithdrawing(tx, { ...cause, reason });
   const detail = next?.kind === "timeout" ? `New end of the timeout: ${next.until}.` : `Reversal in Discord: ${row.detail}`;
   const { staffRole } = DiscordEffectInput.parse(row.input);
@@ -33,6 +36,12 @@ export async function takenBackOf(causes: Causes, row: WorkflowEffect, reversal:
     detail: stays === null ? row.detail : `${row.detail} ${stays}`,
     amends: next === null ? [] : [discordEffect(next, { id: amendsIdOf(row, tx.now), detail, target: targetOf(row), staffRole })],
   };
+}
+
+/** What is known of a delivered effect by now: another cause may have left to it what the bot had done. */
+async function markedBy({ db }: Tx, { requestId, place, undo }: WorkflowEffect): Promise<WorkflowEffect["undo"]> {
+  const now = await db.workflowEffect.findUnique({ where: { requestId_place: { requestId, place } }, select: { undo: true } });
+  return Delivered.safeParse(now?.undo).data?.changed === true ? (now?.undo ?? null) : undo;
 }
 
 /** What an effect keeps in force in Discord; undefined for what only happens once. @param reference of its request */
