@@ -67,6 +67,13 @@ export interface Remaining {
   next: DiscordActionDraft | null;
 }
 
+/** The decision behind an action that is carried out later. */
+export interface Decided {
+  at: Date;
+  /** Whether it ended every earlier ban or timeout of the person, and is not only the end of one. */
+  isEnding: boolean;
+}
+
 /** What is left of an action that is carried out later than it was decided. */
 export interface LeftOver extends Remaining {
   /** Where nothing is left: whether the action counts as carried out, for when the decision that stands in its way is withdrawn. */
@@ -237,13 +244,14 @@ export function createCausesInForce() {
     /**
      * Work out what is left of an action that is carried out later than it was decided, and have what stands in its way take over what it
      * would have changed. What was decided in between holds. It may be called again for the same action.
-     * @param at when it was decided
      */
-    async afterWaiting(tx: Tx, action: DiscordActionDraft, at: Date): Promise<LeftOver> {
+    async afterWaiting(tx: Tx, action: DiscordActionDraft, { at, isEnding }: Decided): Promise<LeftOver> {
       const whole = { stays: null, next: action, changed: false };
       if (!isOverridable(action)) return whole;
       await lock(tx, action);
-      const causes = await of(tx, action);
+      const all = await of(tx, action);
+      // Earlier versions left what such a decision ended as it was, with the end after it in the queue.
+      const causes = isEnding ? all.filter((cause) => cause.at >= at) : all;
       if (action.kind === "unban") {
         const bans = ofKind(causes, "ban");
         const heir = bans.find(({ state }) => state === "done") ?? bans[0];

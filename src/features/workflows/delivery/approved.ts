@@ -53,8 +53,11 @@ export function createApprovedActions({ database, records, effects, causesInForc
       return { ...at, action: discord, attempts: row.attempts, mayBeDone: true, isSpent: true };
     if (!(await isBeforeOthers(tx, opened))) return undefined;
     const others = await redoneByHand(tx, discord, row.at);
+    const isEnding = row.key === "discord.punish" && (discord.kind === "unban" || discord.kind === "timeout_lift");
     const left =
-      others === undefined ? await causesInForce.afterWaiting(tx, discord, row.at) : { stays: others, next: null, changed: false };
+      others === undefined
+        ? await causesInForce.afterWaiting(tx, discord, { at: row.at, isEnding })
+        : { stays: others, next: null, changed: false };
     const { stays, next, changed } = left;
     if (next === null) {
       const detail = `${row.detail} ${stays ?? ""}`.trim();
