@@ -56,6 +56,14 @@ export async function createStage(locale: "en-US" | "de", onEnd: (end: () => Pro
     exhibits.push({ area, title, lines: title.includes("/intel servers") ? lines.toSorted() : lines });
   };
 
+  /** The reply once nothing of what it reports on is under way. */
+  async function settled(run: Run): Promise<Shown> {
+    const first = await run.reply();
+    const shown = (): Shown => run.current() ?? first;
+    await sandbox.waitFor(() => !/^… /m.test(shown().content), 10_000).catch(() => undefined);
+    return shown();
+  }
+
   async function follow(title: string, run: Run, { form, yes }: More): Promise<Shown> {
     await sandbox.waitFor(() => run.interaction.answered);
     if (run.interaction.modal !== null) {
@@ -63,7 +71,7 @@ export async function createStage(locale: "en-US" | "de", onEnd: (end: () => Pro
       if (form === undefined) return { content: "" } as Shown;
       return follow(title, await run.submitModal(form), yes === undefined ? {} : { yes });
     }
-    const reply = await run.reply();
+    const reply = await settled(run);
     show(title, messageLines(reply));
     links.push(...(/https?:\/\/[^\s)>]+\/authorize\/[\w-]+/.exec(JSON.stringify(reply))?.slice(0, 1) ?? []));
     const question = reply.components.flatMap(({ components = [] }) => components).find(({ custom_id: id = "" }) => /^go:.*:yes$/.test(id));
