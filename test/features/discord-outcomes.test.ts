@@ -80,14 +80,14 @@ describe("what the bot did in Discord is said as it happened", () => {
   test("A1: a closed inbox and a person who left are said in the reply", async () => {
     const [closed, gone] = [world.member(), world.member()];
     world.sandbox.setDirectMessages(closed, false);
-    const said = await world.slash(admin, "ban", { user: closed, reason });
-    expect(said).toContain(`✓ Banned <@${closed.id}>`);
-    expect(said).toContain("✗ Message not delivered");
+    const banned = await world.sandbox.as(admin).in(world.guild).runSlashCommand("ban", { user: closed, reason });
+    await within(() => banned.current()?.content.includes(`✓ Banned <@${closed.id}>`) === true, limit);
+    expect(banned.current()?.content).toContain("✗ Message not delivered");
     expect(isBanned(closed)).toBe(true);
     world.guild.leave(gone);
-    const away = await world.slash(admin, "timeout", { user: gone, reason, duration: "2 hours" });
-    expect(away).toContain("The timeout starts when they return");
-    expect(away).not.toContain("✓ Timed out");
+    const away = await world.sandbox.as(admin).in(world.guild).runSlashCommand("timeout", { user: gone, reason, duration: "2 hours" });
+    await within(() => away.current()?.content.includes("The timeout starts when they return") === true, limit);
+    expect(away.current()?.content).not.toContain("✓ Timed out");
   });
 
   test("A5: a timeout, and its end, wait for somebody who is away, and come into effect when they return", async () => {

@@ -23,8 +23,8 @@ const settings = [
   "fsync=off",
   "full_page_writes=off",
   "shared_buffers=32MB",
-  // Three workers need some 130: each has several worlds at once, which take up to ten connections each.
-  "max_connections=200",
+  // Three workers need some 250: each has several worlds at once, which take up to ten connections each.
+  "max_connections=500",
   "max_wal_size=64MB",
   "unix_socket_directories=",
   "listen_addresses=127.0.0.1",
