@@ -284,6 +284,6 @@ test("whatever asks for bans and timeouts, ends them or changes their ends, Disc
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 14, size: "max" }), async (steps) => {
       await play(ground, steps);
     }),
-    { numRuns: sizeOf({ quick: 15, all: 150, long: 2000 }), seed: seedOf(11) },
+    { numRuns: sizeOf({ quick: 15, all: 50, long: 2000 }), seed: seedOf(11) },
   );
 }, 7_200_000);

@@ -1,9 +1,8 @@
 import { claimsFor, createPair, jws } from "./signer.ts";
 import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { onTestFinished } from "vitest";
+import { inject, onTestFinished } from "vitest";
 import { createApp, type App } from "../../src/app.ts";
 import type { Cluster } from "../../src/cluster/cluster.ts";
 import type { Pauses } from "../../src/core.ts";
@@ -102,7 +101,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const guild = sandbox.createGuild({ name: "Harbour" });
   const furtherGuilds = (options.furtherGuilds ?? []).map((name) => sandbox.createGuild({ name }));
   const database = options.database ?? (await createEmptyCopy());
-  const folder = await mkdtemp(join(tmpdir(), "provost-world-"));
+  const folder = await mkdtemp(join(inject("directory"), "world-"));
   const roles = Object.fromEntries(Object.keys(ladder).map((level) => [level, guild.createRole(level)])) as Record<Level, Role>;
   const reading = readConfig({
     ...sandbox.env(),
