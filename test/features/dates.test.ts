@@ -1,4 +1,5 @@
 // @module-tag both
+// @module-tag slow
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { User } from "../../src/sandbox/index.ts";

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { ProblemError } from "../../src/kernel/errors.ts";
 import { staffAtConsole } from "../contract/world.ts";
