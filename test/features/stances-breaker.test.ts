@@ -83,6 +83,7 @@ test("bans and proposals of one server count together, and what it is only told 
   const scammers = await join(2);
   await listAll(scammers, { category: "scam" });
   expect(await requests()).toBe(2);
-  expect(scammers.map((user) => isBanned(bay, user))).toEqual([true, false]);
+  // Whichever is looked at first.
+  expect(scammers.filter((user) => isBanned(bay, user))).toHaveLength(1);
   expect(await held()).toMatchObject({ state: "waiting", acted: 3, waiting: 1, people: [{ action: "ban" }] });
 });
