@@ -22,6 +22,21 @@ async function createHarbour(sync: SyncLimits, options: SandboxOptions = {}) {
   return { ...stand, guild, staff, ann: ann!, asked, pages, reads: () => asked().length + pages() };
 }
 
+/** Guild state without a gateway: each page of the member list waits in `answers` until the test gives it. */
+async function createFeed(guildId: string) {
+  const { database } = await openTestDatabase();
+  const state = createGuildState({ database, logger: createLog().logger, served: new Set([guildId]), sync: { chunkTimeoutMs: 0 } });
+  onTestFinished(() => state.feed.stop());
+  const answers: ((members: APIGuildMember[]) => void)[] = [];
+  const page = () => new Promise<APIGuildMember[]>((resolve) => answers.push(resolve));
+  state.feed.attach({ member: () => Promise.resolve(null), page, requestAll: () => undefined });
+  const tell = (t: string, d: object) => {
+    for (const { dispatch, receive } of state.feed.listeners) if (dispatch === t) void receive(d);
+    state.feed.alive();
+  };
+  return { state, answers, tell };
+}
+
 test.each([
   ["goes away and comes back", "setAvailable"],
   ["removes the bot and adds it", "bot"],
@@ -46,21 +61,7 @@ test.each([
 });
 
 test("a list that was being read when the server went away does not count as read", async () => {
-  const { database } = await openTestDatabase();
-  const state = createGuildState({
-    database,
-    logger: createLog().logger,
-    served: new Set(["200000000000000001"]),
-    sync: { chunkTimeoutMs: 0 },
-  });
-  onTestFinished(() => state.feed.stop());
-  const answers: ((members: APIGuildMember[]) => void)[] = [];
-  const page = () => new Promise<APIGuildMember[]>((resolve) => answers.push(resolve));
-  state.feed.attach({ member: () => Promise.resolve(null), page, requestAll: () => undefined });
-  const tell = (t: string, d: object) => {
-    for (const { dispatch, receive } of state.feed.listeners) if (dispatch === t) void receive(d);
-    state.feed.alive();
-  };
+  const { state, answers, tell } = await createFeed("200000000000000001");
   const guild = { id: "200000000000000001", name: "Harbour", owner_id: "100000000000000001", roles: [] };
   tell("READY", { guilds: [{ id: guild.id, unavailable: true }] });
   tell("GUILD_CREATE", guild);
@@ -75,17 +76,8 @@ test("a list that was being read when the server went away does not count as rea
 });
 
 test("an event about a member while a list is being read is newer than the list", async () => {
-  const { database } = await openTestDatabase();
   const guildId = "200000000000000001";
-  const state = createGuildState({ database, logger: createLog().logger, served: new Set([guildId]), sync: { chunkTimeoutMs: 0 } });
-  onTestFinished(() => state.feed.stop());
-  const answers: ((members: APIGuildMember[]) => void)[] = [];
-  const page = () => new Promise<APIGuildMember[]>((resolve) => answers.push(resolve));
-  state.feed.attach({ member: () => Promise.resolve(null), page, requestAll: () => undefined });
-  const tell = (t: string, d: object) => {
-    for (const { dispatch, receive } of state.feed.listeners) if (dispatch === t) void receive(d);
-    state.feed.alive();
-  };
+  const { state, answers, tell } = await createFeed(guildId);
   const names = ["bot", "ann", "bob", "cem", "dan", "eve"];
   const idOf = (name: string) => (300_000_000_000_000_001n + BigInt(names.indexOf(name))).toString();
   const [before, after] = ["2026-01-01T00:00:00.000Z", "2026-02-02T00:00:00.000Z"];

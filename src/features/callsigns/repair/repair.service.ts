@@ -58,20 +58,12 @@ export function createRepairsService(deps: RepairsDeps) {
     (userId: string): boolean =>
       actor === null || actor.isOwner || actor.rank > access.of(userId).rank;
 
-  const mayActIn =
-    (call: Call) =>
-    (guildId: string): boolean =>
-      canIn(call, repairPermission, [guildId]);
-
   async function planOf(call: Call, db: RegistryReader, scope: Scope, now: Date): Promise<Plan> {
     const registry = await readRegistry(db, roster.isLive);
     if (scope.pool !== null && !registry.pools.has(scope.pool)) throw fieldError("/pool", "unknown_pool", "There is no such pool.");
     const poolOf = (staffRole: string): string | null => access.role(staffRole)?.callsignPool ?? null;
-    return await makePlan(
-      { registry, presence: presenceIn(deps), now, mayChange: mayChange(call), mayActIn: mayActIn(call), poolOf },
-      scope,
-      limits,
-    );
+    const mayActIn = (guildId: string): boolean => canIn(call, repairPermission, [guildId]);
+    return await makePlan({ registry, presence: presenceIn(deps), now, mayChange: mayChange(call), mayActIn, poolOf }, scope, limits);
   }
 
   async function lock(tx: Tx, users: readonly string[], pools: readonly string[]): Promise<void> {

@@ -6,6 +6,7 @@ import type { Reply } from "../../../discord/command.ts";
 import type { Call } from "../../../kernel/call.ts";
 import { annotated } from "../../../operations/route.ts";
 import { decisionText } from "./replies.ts";
+import { repliedSeconds } from "../requests/watching.ts";
 import type { DecisionAnswer, WorkflowView } from "../requests/workflows.schema.ts";
 
 type Effects = DecisionAnswer["effects"];
@@ -17,8 +18,8 @@ export interface Decided {
   effects: Effects;
 }
 
-/** In milliseconds: how long the first reply waits for an outcome, and how long it is replaced. Discord takes edits for 15 minutes. */
-const waits = { first: 2000, all: 14 * 60_000, poll: 2000, longestPoll: 15_000 };
+/** In milliseconds: how long the first reply waits for an outcome, and how long it is replaced. */
+const waits = { first: 2000, all: repliedSeconds * 1000, poll: 2000, longestPoll: 15_000 };
 
 /** Whether something is still to be done now, and not at a date or once a person returns. */
 function isUnderWay({ status, key, due_at: due }: Effects[number]): boolean {

@@ -10,6 +10,7 @@ import type { EffectKey } from "../effects/inputs.ts";
 import type { NotCarriedOutNotice, NoticeTexts } from "../effects/notice-texts.ts";
 import type { Done } from "../effects/types.ts";
 import { guildOf } from "../requests/fields.ts";
+import { repliedSeconds } from "../requests/watching.ts";
 import type { Request } from "../requests/workflows.policy.ts";
 import type { WorkflowDecision } from "../requests/workflows.schema.ts";
 
@@ -28,8 +29,6 @@ const endKey: EffectKey = "discord.ban_end";
 const noticeKey = "notice.subject";
 /** What is nothing without what the bot does: everything else that was decided stays so where Discord refuses its part. */
 const measures: ReadonlySet<unknown> = new Set(["timeout", "kick", "ban", "untimeout", "unban"]);
-/** For how long the reply to a direct act says what came of it, in seconds. */
-const repliedFor = 14 * 60;
 const requesterDetail = "Message to the requester: it could not be carried out.";
 /** In the `undo` of an act that failed: how its action in the case counts again. */
 const voidedIn = "notCarriedOut";
@@ -209,7 +208,7 @@ function decisionOf({ decision }: Request): Partial<WorkflowDecision> {
 function isReplied(request: Request, effect: WorkflowEffect, now: Date): boolean {
   const { by, reversal } = decisionOf(request);
   const isOwn = request.isDirect && (!isAmends(effect) || reversal?.by === by);
-  return isOwn && effect.key !== endKey && now < addSeconds(effect.at, repliedFor);
+  return isOwn && effect.key !== endKey && now < addSeconds(effect.at, repliedSeconds);
 }
 
 /** The server that an effect is about; undefined for one that is about none. */

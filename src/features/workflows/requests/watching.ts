@@ -1,6 +1,9 @@
 import type { EventsService } from "../../events/events.service.ts";
 import { pause } from "../../../kernel/pause.ts";
 
+/** For how long a reply to a command is edited into what came of it, in seconds. Discord takes edits for 15 minutes. */
+export const repliedSeconds = 14 * 60;
+
 export type RequestWatch = ReturnType<typeof createRequestWatch>;
 
 /** Tells whoever waits for the outcome of a request when something about it was written. */
