@@ -187,9 +187,6 @@ export function createCausesInForce() {
     /** Everything in force for a person in a guild, the oldest first. */
     of,
 
-    /** Wait for every other decision about a person: what was read of a cause before may be marked by now. */
-    hold: lock,
-
     /** Whether the bot still has something to do to a person in a guild: what Discord shows now is about to change. */
     async isUnderWay(tx: Tx, place: Place): Promise<boolean> {
       for (const source of sources) if (await source.isUnderWay(tx, place)) return true;
@@ -203,10 +200,12 @@ export function createCausesInForce() {
 
     /**
      * Work out what follows for Discord once a cause is no longer in force, and have a remaining one take over what it did.
-     * @param cause as the bot delivered it; a source may or may not list it still
+     * @param read the cause as the bot delivered it, once no other decision about the person is under way: what was read of it before may be
+     * marked by now. A source may or may not list it still
      */
-    async afterWithdrawing(tx: Tx, cause: WithdrawnCause): Promise<Remaining> {
-      await lock(tx, cause);
+    async afterWithdrawing(tx: Tx, place: Place, read: () => Promise<WithdrawnCause>): Promise<Remaining> {
+      await lock(tx, place);
+      const cause = await read();
       const others = (await of(tx, cause)).filter(({ feature, id }) => feature !== cause.feature || id !== cause.id);
       if (cause.kind === "ban") return await afterBan(tx, cause, ofKind(others, "ban"));
       if (cause.kind === "timeout") return await afterTimeout(tx, cause, ofKind(others, "timeout"));

@@ -84,7 +84,7 @@ test("a role is as the newest decision in force says, and without any as it was 
         if (one.do === "withdraw") {
           const [gone] = order.splice(one.which, 1);
           if (gone === undefined) continue;
-          const { next } = await module.afterWithdrawing(tx, { ...gone, ...place, reason: "Withdrawn" });
+          const { next } = await module.afterWithdrawing(tx, place, () => Promise.resolve({ ...gone, ...place, reason: "Withdrawn" }));
           for (const { causes } of [requests, lists]) if (causes.includes(gone)) causes.splice(causes.indexOf(gone), 1);
           if (next !== null) set(next.kind as CauseInForce["kind"]);
         } else {

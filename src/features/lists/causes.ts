@@ -53,18 +53,19 @@ export function createListCauses(ledger: Pick<Ledger, "change">): CauseSource {
  * @param row with the end of its timeout
  */
 export async function afterWithdrawing(
-  causes: Pick<CausesInForce, "hold" | "afterWithdrawing">,
+  causes: Pick<CausesInForce, "afterWithdrawing">,
   tx: Parameters<CausesInForce["afterWithdrawing"]>[0],
   row: ListAction,
 ): Promise<Remaining> {
   const cause = causeOf(row);
   if (cause === undefined) return { stays: null, next: null };
   const { guildId, userId, recordReference } = row;
-  await causes.hold(tx, row);
-  // Another cause may have left to this one what the bot had done. What may have been done without an answer counts as done.
-  const marked = await tx.db.listAction.findUnique({ where: { id: row.id }, select: { changed: true, mayBeDone: true } });
-  const changed = [row, marked].some((one) => one?.changed === true || one?.mayBeDone === true);
-  return await causes.afterWithdrawing(tx, { ...cause, changed, guildId, userId, reason: `${recordReference} ${markOf(row)}` });
+  return await causes.afterWithdrawing(tx, row, async () => {
+    // Another cause may have left to this one what the bot had done. What may have been done without an answer counts as done.
+    const marked = await tx.db.listAction.findUnique({ where: { id: row.id }, select: { changed: true, mayBeDone: true } });
+    const changed = [row, marked].some((one) => one?.changed === true || one?.mayBeDone === true);
+    return { ...cause, changed, guildId, userId, reason: `${recordReference} ${markOf(row)}` };
+  });
 }
 
 function causeOf(row: ListAction): CauseInForce | undefined {

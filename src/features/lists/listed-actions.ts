@@ -15,7 +15,7 @@ import { barOf, isBarred } from "./stance-roles.ts";
 
 export interface ListedActionsDeps extends Deps<"database" | "access" | "guildState"> {
   ledger: Ledger;
-  causesInForce: Pick<CausesInForce, "hold" | "afterWithdrawing">;
+  causesInForce: Pick<CausesInForce, "afterWithdrawing">;
 }
 
 /** An attempt that is under way. */

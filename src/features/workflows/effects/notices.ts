@@ -21,7 +21,7 @@ export interface NoticeEffectDeps {
   guildState: Pick<GuildState, "guilds">;
   roster: Pick<RosterService, "find">;
   notices: NoticeTexts;
-  causes: Pick<CausesInForce, "of" | "hold" | "timedOutUntil" | "endInTx" | "isUnderWay" | "afterWithdrawing" | "afterTimeoutChange">;
+  causes: Pick<CausesInForce, "of" | "timedOutUntil" | "endInTx" | "isUnderWay" | "afterWithdrawing" | "afterTimeoutChange">;
 }
 
 const day = 86_400;

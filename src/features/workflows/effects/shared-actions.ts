@@ -13,7 +13,7 @@ import {
 } from "./discord-effect.ts";
 
 /** How the causes of all features are asked what remains of an action. */
-export type Causes = Pick<CausesInForce, "hold" | "afterWithdrawing">;
+export type Causes = Pick<CausesInForce, "afterWithdrawing">;
 
 type EffectCause = CauseInForce & Place;
 
@@ -26,9 +26,10 @@ export async function takenBackOf(causes: Causes, row: WorkflowEffect, reversal:
   const { tx, reason } = reversal;
   const seen = causeOf(row, "");
   if (seen === undefined || !Delivered.safeParse(row.undo).success) return compensationOf(row, reversal);
-  await causes.hold(tx, seen);
-  const cause = causeOf({ ...row, undo: await markedBy(tx, row) }, "") ?? seen;
-  const { stays, next } = await causes.afterWithdrawing(tx, { ...cause, reason });
+  const { stays, next } = await causes.afterWithdrawing(tx, seen, async () => ({
+    ...(causeOf({ ...row, undo: await markedBy(tx, row) }, "") ?? seen),
+    reason,
+  }));
   const detail = next?.kind === "timeout" ? `New end of the timeout: ${next.until}.` : `Reversal in Discord: ${row.detail}`;
   const { staffRole } = DiscordEffectInput.parse(row.input);
   return {
