@@ -18,8 +18,8 @@ export const benchmark: Benchmark = {
     const server = await startPostgresServer();
     try {
       const found: Counts = {
-        postgres: await countOn(server.url("postgres")),
-        sqlite: await countOn(`file:${join(folder, "provost.db")}`),
+        postgres: await countOn(folder, server.url("postgres")),
+        sqlite: await countOn(folder, `file:${join(folder, "provost.db")}`),
       };
       const names = [...new Set(dialects.flatMap((dialect) => [...Object.keys(found[dialect]), ...Object.keys(kept[dialect])]))];
       const cell = (counts: Readonly<Record<string, number>>, name: string): string => counts[name]?.toString() ?? "none";
@@ -40,9 +40,9 @@ export const benchmark: Benchmark = {
   },
 };
 
-async function countOn(url: string): Promise<Readonly<Record<string, number>>> {
+async function countOn(directory: string, url: string): Promise<Readonly<Record<string, number>>> {
   let end = async (): Promise<void> => undefined;
-  const world = await createWorld({ database: { url, remove: async () => undefined }, onEnd: (given) => (end = given) });
+  const world = await createWorld({ directory, database: { url, remove: async () => undefined }, onEnd: (given) => (end = given) });
   try {
     return (await countStatements(world)).counts;
   } finally {

@@ -33,6 +33,8 @@ export interface AskOptions {
 }
 
 export interface WorldOptions {
+  /** Where its folder is made; that of the tests without it, which only they have. */
+  directory?: string;
   /** Further environment variables. */
   env?: Record<string, string>;
   /** Whether the staff ladder is set up; true unless told. */
@@ -101,7 +103,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const guild = sandbox.createGuild({ name: "Harbour" });
   const furtherGuilds = (options.furtherGuilds ?? []).map((name) => sandbox.createGuild({ name }));
   const database = options.database ?? (await createEmptyCopy());
-  const folder = await mkdtemp(join(inject("directory"), "world-"));
+  const folder = await mkdtemp(join(options.directory ?? inject("directory"), "world-"));
   const roles = Object.fromEntries(Object.keys(ladder).map((level) => [level, guild.createRole(level)])) as Record<Level, Role>;
   const reading = readConfig({
     ...sandbox.env(),
