@@ -3,12 +3,13 @@ import type { Discord } from "../discord/client.ts";
 import type { Call } from "../kernel/call.ts";
 import { DiscordAction, type Performed } from "../kernel/discord-port.ts";
 import type { Clock } from "../kernel/clock.ts";
+import { createTurns } from "../kernel/turns.ts";
 import type { Logger } from "pino";
 import { createTasks, type Attempted, type Tasks } from "../kit/task.ts";
 import type { Judge } from "./judge.ts";
 import type { Impossible, Waits } from "./possible.ts";
 import { outcomeOf, type Outcome } from "./outcome.ts";
-import { createReturns, type ReturnsDeps } from "./returns.ts";
+import { createReturns, memberKey, type ReturnsDeps } from "./returns.ts";
 import type { ActionSource, Claimed, Ended } from "./source.ts";
 import { tellFailed, type ActionEvents } from "./told.ts";
 
@@ -58,6 +59,9 @@ export function createDiscordActions({ database, discord, events, guildState, ju
     ),
   );
 
+  /** What is done to one person in one server never overlaps, whoever asks for it: each is worked out from what the one before has left. */
+  const turns = createTurns();
+
   function count(kind: DiscordAction["kind"], outcome: Outcome["state"]): void {
     const known = counts.get(`${kind}:${outcome}`);
     if (known !== undefined) known.count += 1;
@@ -70,7 +74,7 @@ export function createDiscordActions({ database, discord, events, guildState, ju
   }
 
   async function performNow(action: DirectAction): Promise<Performed> {
-    const performed = await discord.actions.perform(action);
+    const performed = await turns.take(memberKey(action), () => discord.actions.perform(action));
     return performed.outcome === "away" ? isAway : performed;
   }
 
@@ -93,6 +97,26 @@ export function createDiscordActions({ database, discord, events, guildState, ju
         });
       }
 
+      /** Take it on, do it and write down what came of it. */
+      async function attempt(call: Call, id: string): Promise<Attempted> {
+        const claimed = await database.write(call, (tx) => source.claim(tx, id));
+        if (claimed === undefined) return "passed";
+        if (claimed === "handled") return "ended";
+        const { action, mayBeDone, isBrief = false, isSpent = false, refused } = claimed;
+        const since = clock.now().getTime();
+        if (isSpent) return await write(call, claimed, undefined, since);
+        if (refused !== undefined) return await write(call, claimed, { outcome: "failed", detail: refused }, since);
+        let performed: Performed;
+        try {
+          performed = await discord.actions.perform(action, { mayBeDone, ...(isBrief && { deadlineMs: briefMs }) });
+        } catch (error) {
+          // Nobody knows what became of it: the next attempt, after the lease, looks at Discord first.
+          logger.error({ err: error, task: source.name, action: action.kind }, "an action in Discord failed unexpectedly");
+          return "later";
+        }
+        return await write(call, claimed, performed, since);
+      }
+
       const tasks = createTasks(
         {
           name: source.name,
@@ -100,24 +124,7 @@ export function createDiscordActions({ database, discord, events, guildState, ju
           isReady: () => discord.status().state === "ready",
           due: source.due,
           nextDue: source.nextDue,
-          async attempt(call, id) {
-            const claimed = await database.write(call, (tx) => source.claim(tx, id));
-            if (claimed === undefined) return "passed";
-            if (claimed === "handled") return "ended";
-            const { action, mayBeDone, isBrief = false, isSpent = false, refused } = claimed;
-            const since = clock.now().getTime();
-            if (isSpent) return await write(call, claimed, undefined, since);
-            if (refused !== undefined) return await write(call, claimed, { outcome: "failed", detail: refused }, since);
-            let performed: Performed;
-            try {
-              performed = await discord.actions.perform(action, { mayBeDone, ...(isBrief && { deadlineMs: briefMs }) });
-            } catch (error) {
-              // Nobody knows what became of it: the next attempt, after the lease, looks at Discord first.
-              logger.error({ err: error, task: source.name, action: action.kind }, "an action in Discord failed unexpectedly");
-              return "later";
-            }
-            return await write(call, claimed, performed, since);
-          },
+          attempt: (call, id, key) => turns.take(key, () => attempt(call, id)),
         },
         { clock, logger },
       );

@@ -7,6 +7,11 @@ import { uuid7 } from "../kernel/ids.ts";
 /** Somebody in a server. */
 export type Member = Pick<Presence, "guildId" | "userId">;
 
+/** The key of every task that acts on a person in a guild, of whichever source. */
+export function memberKey({ guildId, userId }: Member): string {
+  return `${guildId}:${userId}`;
+}
+
 /** Where a source keeps what waits until people return. */
 export interface Waiting {
   /** Everybody for whom something waits. */
@@ -27,20 +32,19 @@ export interface ReturnsDeps {
  */
 export function createReturns(source: Waiting, { database, presences, logger }: ReturnsDeps, wake: () => void) {
   const awaited = new Set<string>();
-  const keyOf = ({ guildId, userId }: Member): string => `${guildId}:${userId}`;
   let isListening = false;
 
   async function returned(member: Member): Promise<void> {
-    awaited.delete(keyOf(member));
+    awaited.delete(memberKey(member));
     await database.write(systemCall("job", uuid7()), (tx) => source.requeue(tx, member));
     wake();
   }
 
   /** What fails is found again at the next start, or when they come back once more. */
   function seen(member: Member): void {
-    if (!awaited.has(keyOf(member))) return;
+    if (!awaited.has(memberKey(member))) return;
     returned(member).catch((error: unknown) => {
-      awaited.add(keyOf(member));
+      awaited.add(memberKey(member));
       logger.warn({ err: error, guild_id: member.guildId }, "what waited for a person to return could not be taken up");
     });
   }
@@ -48,7 +52,7 @@ export function createReturns(source: Waiting, { database, presences, logger }: 
   return {
     /** Something waits for a person since a moment (milliseconds since 1970). They may have come back meanwhile. */
     wait(member: Member, since: number): void {
-      awaited.add(keyOf(member));
+      awaited.add(memberKey(member));
       if ((presences.joinedAt(member.guildId, member.userId) ?? 0) >= since) seen(member);
     },
 
@@ -57,7 +61,7 @@ export function createReturns(source: Waiting, { database, presences, logger }: 
       if (!isListening) presences.onSeen(seen);
       isListening = true;
       for (const member of await source.waitingFor()) {
-        awaited.add(keyOf(member));
+        awaited.add(memberKey(member));
         if (presences.joinedAt(member.guildId, member.userId) !== undefined) seen(member);
       }
     },

@@ -35,7 +35,7 @@ export interface TaskKind {
    * Try one. A task that is under way has to carry a lease: a date in the future, after which somebody else may try it.
    * Whatever is thrown leaves the task as it is; it is tried again after a pause that grows.
    */
-  attempt(call: Call, id: string): Promise<Attempted>;
+  attempt(call: Call, id: string, key: string): Promise<Attempted>;
 }
 
 /** How much work is due and not done. */
@@ -117,7 +117,7 @@ export function createTasks(kind: TaskKind, { clock, logger }: TaskDeps) {
 
   function start(call: Call, task: DueTask): void {
     const work = kind
-      .attempt({ ...call, requestId: uuid7() }, task.id)
+      .attempt({ ...call, requestId: uuid7() }, task.id, task.key)
       .then(
         (attempted) => settle(task, attempted),
         (error: unknown) => deferFailed(task, error),

@@ -369,13 +369,6 @@ describe("when the answer is lost", () => {
   });
 });
 
-test("of two that want the same at once, one has done it", async () => {
-  const world = await start();
-  const action = kinds.role_add.action(world);
-  const both = await Promise.all([world.perform(action), world.perform({ ...action, id: "effect-2" })]);
-  expect(both.map((performed) => performed.outcome === "done" && performed.changed)).toEqual([true, false]);
-});
-
 test("hostile text alerts nobody, and too long text is cut", async () => {
   const world = await start();
   const { ann, low, channel, guild } = world;

@@ -1,5 +1,7 @@
 // @module-tag slow
 import { beforeAll, describe, expect, test } from "vitest";
+import { systemCall } from "../../src/kernel/call.ts";
+import { uuid7 } from "../../src/kernel/ids.ts";
 import type { User } from "../../src/sandbox/index.ts";
 import { createCausesGround, hour, reason, type CausesGround } from "./causes-ground.ts";
 
@@ -21,6 +23,35 @@ function putOff(method: "DELETE" | "PATCH" | "PUT", user: User, what: "bans" | "
 function lose(method: "DELETE" | "PUT", user: User) {
   const route = `${method} /guilds/${ground.guilds[0].id}/bans/${user.id}`;
   return ground.world.sandbox.faults.rest({ route, status: 502, late: true, times: Infinity });
+}
+/** The next action has its effect in Discord at once, and its outcome is heard of once it is released. */
+function holdOutcomes() {
+  const { discord } = ground.world.app;
+  const { actions } = discord;
+  const [begun, released] = [latch(), latch()];
+  discord.actions = {
+    async perform(...args) {
+      const performed = await actions.perform(...args);
+      begun.open();
+      await released.passed;
+      return performed;
+    },
+  };
+  const release = (): void => {
+    discord.actions = actions;
+    released.open();
+  };
+  return { begun: begun.passed, release };
+}
+/** Put somebody on the list, and do nothing about it yet. */
+async function listed({ id }: User): Promise<string> {
+  const body = { kind: "user", subject_id: id, category: "raid", severity: "high", reason_public: reason };
+  return (await ground.world.post("/blacklist", body, { actor: ground.owner })).body.data.number as string;
+}
+function latch(): { open: () => void; passed: Promise<void> } {
+  let open = (): void => undefined;
+  const passed = new Promise<void>((resolve) => (open = resolve));
+  return { open, passed };
 }
 /** What the last effect of a request says that acts in Discord. */
 async function lastOf(reference: string, kind = "punishment") {
@@ -225,6 +256,76 @@ describe("an end of a timeout that Discord put off", () => {
     expect(ground.timeout(user)).toBeNull();
     await ground.stance(ground.guilds[0], []);
   });
+
+  test("a reversal: the list's own end holds where the list found the longer one still in place", async () => {
+    const { world, guilds, time } = ground;
+    await ground.stance(guilds[0], timeoutRule(4));
+    const user = world.member();
+    const long = await ground.moderate(user, { action: "timeout", duration: "PT20H" });
+    const route = `GET /guilds/${guilds[0].id}/members/${user.id}`;
+    const fault = world.sandbox.faults.rest({ route, status: 500, times: Infinity });
+    const record = await ground.list(user);
+    await ground.reverse(long);
+    fault.clear();
+    time.offset += hour;
+    await world.app.lists.worker.catchUp(systemCall("job", uuid7()));
+    expect(ground.timeout(user)).toBe(19);
+    await ground.settle();
+    expect(ground.timeout(user)).toBe(3);
+    await ground.revoke(record);
+    expect(ground.timeout(user)).toBeNull();
+    await ground.stance(guilds[0], []);
+  });
+
+  test("a decision to lift it: holds for a list that had yet to ask for a timeout, too", async () => {
+    await ground.stance(ground.guilds[0], timeoutRule(4));
+    const user = ground.world.member();
+    await ground.moderate(user, { action: "timeout", duration: "PT20H" });
+    const record = await listed(user);
+    await ground.moderate(user, { action: "untimeout" });
+    expect(ground.timeout(user)).toBeNull();
+    await ground.revoke(record);
+    await ground.list(user);
+    expect(ground.timeout(user)).toBe(4);
+    await ground.stance(ground.guilds[0], []);
+  });
+
+  test.each(["list", "request"] as const)(
+    "a %s whose timeout is on its way takes over the end of the longer one that is taken back meanwhile",
+    async (shorter) => {
+      const { world, guilds } = ground;
+      const isList = shorter === "list";
+      await ground.stance(guilds[0], timeoutRule(isList ? 4 : 20));
+      const user = world.member();
+      const decide = (reference: string, decision: string, actor: User) =>
+        world.post(`/workflows/punishment/${reference}/decision`, { decision, reason }, { actor });
+      const approved = async () => {
+        const body = { user_id: user.id, action: "timeout", duration: isList ? "PT20H" : "PT4H", reason, guild_ids: [guilds[0].id] };
+        const reference = await ground.file("punishment", body);
+        expect((await decide(reference, "approve", ground.third)).status).toBe(200);
+        return reference;
+      };
+      const first = await (isList ? approved() : listed(user));
+      await ground.settle();
+      expect(ground.timeout(user)).toBe(20);
+      const held = holdOutcomes();
+      const second = await (isList ? listed(user) : approved());
+      const settling = ground.settle();
+      await held.begun;
+      const [record, request] = isList ? [second, first] : [first, second];
+      const revoked = () => world.delete(`/blacklist/${record}`, { reason }, { actor: ground.other });
+      const reversed = () => decide(request, "reverse", ground.other);
+      expect((await (isList ? reversed : revoked)()).status).toBe(200);
+      held.release();
+      await settling;
+      await ground.settle();
+      expect(ground.timeout(user)).toBe(4);
+      expect((await (isList ? revoked : reversed)()).status).toBe(200);
+      await ground.settle();
+      expect(ground.timeout(user)).toBeNull();
+      await ground.stance(guilds[0], []);
+    },
+  );
 
   test("of a list: leaves the person timed out until the end that a request asks for", async () => {
     await ground.stance(ground.guilds[0], timeoutRule(20));

@@ -109,22 +109,10 @@ export function createDiscordActions(options: ActionsOptions): DiscordActions & 
     }
   };
 
-  /** What is done to one person in one server never overlaps: each action looks at the state that the one before has left. */
-  const queues = new Map<string, Promise<unknown>>();
-
-  function inTurn<T>(key: string, work: () => Promise<T>): Promise<T> {
-    const next = (queues.get(key) ?? Promise.resolve()).then(work);
-    const settled = next.catch(() => undefined).then(() => void (queues.get(key) === settled && queues.delete(key)));
-    queues.set(key, settled);
-    return next;
-  }
-
   return {
     sent,
     async perform(action, earlier = {}) {
-      const performed = await ("guildId" in action
-        ? inTurn(`${action.guildId}:${action.userId}`, () => run(action, earlier))
-        : run(action, earlier));
+      const performed = await run(action, earlier);
       const { outcome, detail } = performed;
       logger?.[outcome === "done" ? "debug" : "warn"]({ action: action.kind, id: action.id, outcome, detail }, "an action in Discord");
       return performed;

@@ -69,7 +69,7 @@ export function createListActions({ database, cursors, servedGuilds, ledger, con
         await conflicts.requireMayDecideAbout(tx, [row.userId]);
         if (row.state !== "failed") throw notFailed(row.state);
         // The length of a timeout counts from when it is set.
-        const changes: ActionChanges = isUndo(row) ? { state: "undoing" } : { state: "pending", until: null };
+        const changes: ActionChanges = isUndo(row) ? { state: "undoing" } : { state: "pending", until: null, shownUntil: null };
         const due = { ...changes, attempts: 0, dueAt: tx.now };
         await ledger.change(tx, row, due, { verb: "retried", permission: listsPolicy.confirm });
         tx.afterCommit(wake);

@@ -2,6 +2,7 @@ import type { CauseInForce, CausesInForce, CauseSource, Remaining } from "../../
 import type { ListAction } from "../../generated/sqlite/client.ts";
 import { addSeconds } from "../../kernel/clock.ts";
 import type { Ledger } from "./ledger.ts";
+import type { Reconcile } from "./reconcile.ts";
 
 /** What a list action keeps in force in Discord; a kick keeps nothing. */
 const kinds: Readonly<Record<string, CauseInForce["kind"]>> = { ban: "ban", timeout: "timeout", role: "role_add" };
@@ -12,9 +13,12 @@ export function markOf({ id }: Pick<ListAction, "id">): string {
 }
 
 /** What lists have the bot do: each action that is carried out is a cause until its record is gone. */
-export function createListCauses(ledger: Pick<Ledger, "change">): CauseSource {
+export function createListCauses(ledger: Pick<Ledger, "change">, reconcile: Pick<Reconcile, "person">): CauseSource {
   return {
     feature: "list",
+
+    // What lists would ask for once somebody is compared with them is ended by a decision as well.
+    prepareEnding: (tx, { userId }) => reconcile.person(tx, userId),
 
     async causesOf({ db }, { guildId, userId }) {
       const where = { guildId, userId, stance: "apply", state: { in: ["pending", "done"] } };
@@ -32,9 +36,9 @@ export function createListCauses(ledger: Pick<Ledger, "change">): CauseSource {
     },
 
     async mark({ db }, id, { changed, until }) {
-      const done = { changed, ...(until && { until }) };
+      const done = { changed, ...(until && { shownUntil: until }) };
       await db.listAction.updateMany({ where: { id, state: "done" }, data: done });
-      if (changed) await db.listAction.updateMany({ where: { id, state: "pending" }, data: { mayBeDone: true } });
+      if (changed) await db.listAction.updateMany({ where: { id, state: "pending" }, data: { changed, mayBeDone: true } });
     },
 
     async end(tx, { guildId, userId }, { kind, by }) {
@@ -78,6 +82,7 @@ function causeOf(row: ListAction): CauseInForce | undefined {
     kind,
     ...(row.roleId !== null && { roleId: row.roleId }),
     until: kind === "timeout" ? (row.until ?? addSeconds(row.createdAt, row.seconds ?? 0)) : null,
+    ...(row.changed && row.shownUntil !== null && { shown: row.shownUntil }),
     changed: row.changed,
     state: row.state === "pending" ? "pending" : "done",
     at: row.createdAt,

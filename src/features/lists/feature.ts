@@ -87,11 +87,12 @@ export const lists = feature({
     const ledger = createLedger(deps);
     const work: { worker?: ListWorker } = {};
     const breaker = createBreaker({ ...deps, ledger, conflicts, most, wake: () => work.worker?.wake() });
+    const reconcile = createReconcile({ ...deps, sources, rules, breaker, ledger });
     const worker = createListWorker({
       ...deps,
       checks,
       sources,
-      reconcile: createReconcile({ ...deps, sources, rules, breaker, ledger }),
+      reconcile,
       ledger,
       proposals: createProposals({ ...deps, ledger }),
     });
@@ -113,7 +114,7 @@ export const lists = feature({
       actions: createListActions({ ...deps, ledger, conflicts, wake: worker.wake }),
     };
     deps.nativeRecords.registerEnding(createEndedByHand(ledger));
-    deps.causesInForce.register(createListCauses(ledger));
+    deps.causesInForce.register(createListCauses(ledger, reconcile));
     return { lists: { ...services, worker, sweep: createLedgerSweep(deps), roleWatch } };
   },
   routes: ({ lists }) => listsRoutes(lists),

@@ -3,6 +3,7 @@ import { RESTJSONErrorCodes } from "discord-api-types/v10";
 import type { Tx } from "../../database/database.ts";
 import type { CausesInForce } from "../../discord-actions/in-force.ts";
 import type { Outcome } from "../../discord-actions/outcome.ts";
+import { memberKey } from "../../discord-actions/returns.ts";
 import type { ActionSource, Claimed, Ended } from "../../discord-actions/source.ts";
 import { Prisma, type ListAction } from "../../generated/sqlite/client.ts";
 import { addSeconds } from "../../kernel/clock.ts";
@@ -88,7 +89,7 @@ export function createListedActions({ database, access, guildState, ledger, caus
       mayBeDone: false,
       attempts: 0,
       dueAt: tx.now,
-      ...(outcome.until && { until: outcome.until }),
+      ...(outcome.until && { shownUntil: outcome.until }),
     });
   }
 
@@ -111,7 +112,7 @@ export function createListedActions({ database, access, guildState, ledger, caus
 
     async due(now, most, after) {
       const tasks = (await page(now, most, after)).flatMap(({ id, guildId, userId, dueAt }): DueTask[] =>
-        dueAt === null ? [] : [{ id, key: `${guildId}:${userId}`, dueAt }],
+        dueAt === null ? [] : [{ id, key: memberKey({ guildId, userId }), dueAt }],
       );
       return tasks.toSorted((a, b) => a.dueAt.getTime() - b.dueAt.getTime() || (a.id < b.id ? -1 : 1)).slice(0, most);
     },
@@ -180,7 +181,7 @@ function changesAfter(row: ListAction, outcome: Outcome): { changes: ActionChang
         state: "done",
         changed: outcome.changed || row.changed,
         ...ended,
-        ...(outcome.changed && outcome.until && { until: outcome.until }),
+        ...(outcome.changed && outcome.until && { shownUntil: outcome.until }),
       },
     };
   }
@@ -190,5 +191,5 @@ function changesAfter(row: ListAction, outcome: Outcome): { changes: ActionChang
   if (outcome.code === RESTJSONErrorCodes.UnknownMember && row.action === "kick")
     return { changes: { state: "done", changed: false, ...ended } };
   const lastError = outcome.detail;
-  return { changes: { state: "failed", lastError, dueAt: null, ...(isUndoing && { changed: true }) }, why: lastError };
+  return { changes: { state: "failed", lastError, dueAt: null, changed: isUndoing }, why: lastError };
 }

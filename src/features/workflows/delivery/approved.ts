@@ -3,7 +3,7 @@ import type { Tx } from "../../../database/database.ts";
 import type { Effects } from "../effects/effects.ts";
 import type { CausesInForce } from "../../../discord-actions/in-force.ts";
 import type { ActionSource, CauseName, Claimed, Ended } from "../../../discord-actions/source.ts";
-import type { Member } from "../../../discord-actions/returns.ts";
+import { memberKey, type Member } from "../../../discord-actions/returns.ts";
 import type { Outcome } from "../../../discord-actions/outcome.ts";
 import { RESTJSONErrorCodes } from "discord-api-types/v10";
 import { Prisma, type WorkflowEffect } from "../../../generated/sqlite/client.ts";
@@ -15,7 +15,7 @@ import { keptOf } from "./consequences.ts";
 import { createDueEffects, placeOf } from "./due.ts";
 import { isBeforeOthers, keyOf } from "./turn.ts";
 import { openEffect, type EffectChanges, type EffectRecords, type Opened, type Place } from "./records.ts";
-import { Delivered, DiscordEffectInput, mayBeDone, memberKey } from "../effects/discord-effect.ts";
+import { Delivered, DiscordEffectInput, mayBeDone } from "../effects/discord-effect.ts";
 
 export interface ApprovedActionsDeps extends Deps<"database"> {
   records: EffectRecords;
@@ -140,7 +140,7 @@ function changesAfter(row: WorkflowEffect, { mayBeDone: mayHaveBeen, stays }: Cl
     return { lastError, dueAt: null, attempts: 0, undo: { ...keptOf(row), code: RESTJSONErrorCodes.UnknownMember, mayBeDone: false } };
   const undo = { ...keptOf(row), code: outcome.code, mayBeDone: outcome.mayBeDone || (outcome.state === "failed" && mayHaveBeen) };
   if (outcome.state === "failed") return { status: "failed", lastError, dueAt: null, undo };
-  return { lastError, dueAt: outcome.dueAt, undo };
+  return { lastError, dueAt: outcome.dueAt, undo: { ...undo, ...takenOver(row) } };
 }
 
 /** Another cause may have left to this one what the bot had done already. */

@@ -1,6 +1,7 @@
 import type { Tx } from "../../../database/database.ts";
 import { Prisma, type WorkflowEffect } from "../../../generated/sqlite/client.ts";
-import { DiscordEffectInput, memberKey } from "../effects/discord-effect.ts";
+import { memberKey } from "../../../discord-actions/returns.ts";
+import { DiscordEffectInput } from "../effects/discord-effect.ts";
 import type { Opened } from "./records.ts";
 
 /** What is done to one person in one server goes in order; a message goes before the act that it waits with. Everything else is independent. */

@@ -61,11 +61,6 @@ export function mayBeDone({ undo }: Pick<WorkflowEffect, "undo">): boolean {
   return begun.success && begun.data.mayBeDone;
 }
 
-/** The name of everything that is done to one person in one server: it goes in order. */
-export function memberKey({ guildId, userId }: { guildId: string; userId: string }): string {
-  return `${guildId}:${userId}`;
-}
-
 interface DiscordEffect {
   key?: string;
   /** Unique within the request: the same thing left again gets another one. */

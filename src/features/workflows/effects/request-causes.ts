@@ -66,7 +66,7 @@ export function createRequestCauses(wake: () => void, events: Pick<EventsService
       if (row === null || (row.status === "pending" && !changed)) return;
       const undo =
         row.status === "pending"
-          ? { ...(row.undo as Prisma.InputJsonObject | null), mayBeDone: true }
+          ? { ...(row.undo as Prisma.InputJsonObject | null), changed, mayBeDone: true }
           : { changed, ...(until && { until: until.toISOString() }) };
       await db.workflowEffect.updateMany({ where: { ...where, status: row.status }, data: { undo } });
     },

@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "list_actions" ADD COLUMN "shown_until" DATETIME;
