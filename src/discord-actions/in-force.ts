@@ -231,9 +231,10 @@ export function createCausesInForce() {
       const wanted = latest([until > tx.now ? until : null, heir?.until ?? null]);
       const kept = heir?.until && heir.until > until ? staysUntil(heir) : null;
       if (wanted === null) return { stays: kept, next: { kind: "timeout_lift", guildId, userId, reason, until: endsOf([before]) } };
-      if (shown !== null && Math.abs(shown.getTime() - wanted.getTime()) < precisionMs) {
+      // What was shown last may have been changed by an action of the same cause: only another one's end is there for certain.
+      if (heir?.until === wanted && shown !== null && Math.abs(shown.getTime() - wanted.getTime()) < precisionMs) {
         // The one that remains had found this end set already.
-        if (heir?.until === wanted && !heir.changed) await mark(tx, heir, { changed: before.changed, until: shown });
+        if (!heir.changed) await mark(tx, heir, { changed: before.changed, until: shown });
         return { stays: kept, next: null };
       }
       const longer = { kind: "timeout", guildId, userId, reason, until: wanted.toISOString() } as const;

@@ -66,6 +66,20 @@ describe("a timeout that an appeal shortens", () => {
     expect(ground.timeout(kept)).toBe(120);
   });
 
+  test("gets its former end back where Discord's first answer was lost", async () => {
+    const user = ground.world.member();
+    const route = `PATCH /guilds/${ground.guilds[0].id}/members/${user.id}`;
+    ground.world.sandbox.faults.rest({ route, status: 502, late: true });
+    const reference = await ground.moderate(user, { action: "timeout", duration: "P20D" });
+    const appeal = await reduce(reference, user);
+    await ground.pass(hour);
+    expect(ground.timeout(user)).toBe(47);
+    await restore(appeal);
+    expect(ground.timeout(user)).toBe(479);
+    await ground.reverse(reference);
+    expect(ground.timeout(user)).toBeNull();
+  });
+
   test("fewer points alone change no end", async () => {
     const user = ground.world.member();
     const body = { user_id: user.id, action: "timeout", points: 3, duration: "P5D", reason: "Insulted three people." };

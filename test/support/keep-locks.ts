@@ -11,25 +11,37 @@ const opensTwoPromised = ["copyFile", "cp"] as const;
 /** Files that SQLite locks: databases, the indexes of their logs, and files that are locks and nothing else. */
 const lockable = /\.(db|lock)(-shm)?$/;
 
+/** What is locked by which descriptor of this process. The list of all locks of the machine is slow to read: the kernel stops every process for it. */
+const held = "/proc/self/fdinfo";
+
 /**
  * Refuse to open a file that this process holds POSIX locks on, which are SQLite's: closing it would drop them all, and other processes would
- * take the database for unused. So every test looks for what opens the files of an open database. Where the kernel lists no locks, nothing is
- * looked for.
+ * take the database for unused. So every test looks for what opens the files of an open database. Where the kernel lists no
+ * descriptors, nothing is looked for.
  */
 export function keepLocks(): void {
-  if (!fs.existsSync("/proc/locks") || "keepsLocks" in globalThis) return;
+  if (!fs.existsSync(held) || "keepsLocks" in globalThis) return;
   Object.assign(globalThis, { keepsLocks: true });
-  const { readFileSync } = fs;
+  const { readFileSync, readdirSync } = fs;
+
+  /** What the kernel says of a descriptor; nothing once it is closed. */
+  function about(descriptor: string): string {
+    try {
+      return readFileSync(`${held}/${descriptor}`, "utf8");
+    } catch {
+      return "";
+    }
+  }
 
   function refuseLocked(path: unknown): void {
     const name = path instanceof URL ? fileURLToPath(path) : path;
     if (typeof name !== "string" || !lockable.test(name)) return;
     const stats = fs.statSync(name, { throwIfNoEntry: false });
     if (stats === undefined) return;
-    const [pid, inode] = [` ${process.pid.toString()} `, `:${stats.ino.toString()} `];
-    const isLocked = readFileSync("/proc/locks", "utf8")
-      .split("\n")
-      .some((line) => line.includes(pid) && line.includes(inode));
+    const inode = `:${stats.ino.toString()} `;
+    const isLocked = readdirSync(held)
+      .flatMap((descriptor) => about(descriptor).split("\n"))
+      .some((line) => line.startsWith("lock:") && line.includes(inode));
     if (isLocked) throw new Error(`this process has locks on ${name}, which it would lose: use test/support/elsewhere.ts`);
   }
 
