@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Sabotage } from "../faults/acting-orders.ts";
-import { seedOf, sizeOf, tier } from "../support/size.ts";
+import { seedOf, sizeOf } from "../support/size.ts";
 import { createActingGround, type ActingGround } from "./ground.ts";
 import { play, type Interference } from "./play.ts";
 import { roundsFor, type Act, type Round, type Trouble } from "./steps.ts";
@@ -28,27 +28,20 @@ function ground(): ActingGround {
 /** How many people are played at the same time, and how many sequences in all. */
 const people = 20;
 const sequences = sizeOf({ quick: people, all: people, long: 2000 });
-/** Not in the gate: once in some eighty sequences a list that acts beside another decision leaves a timeout with the wrong end. */
-const isPlayed = tier === "long";
-
-test.runIf(isPlayed)(
-  `what the service says is what Discord shows, once, and nothing is forgotten, in ${sequences.toString()} sequences`,
-  async () => {
-    let played = 0;
-    const begun = performance.now();
-    await fc.assert(
-      fc.asyncProperty(roundsFor(people), async (rounds) => {
-        await play(ground(), rounds);
-        played += people;
-        if (sequences > 500)
-          process.stdout.write(`${played.toString()} sequences, ${Math.round((performance.now() - begun) / 1000).toString()} s\n`);
-      }),
-      { numRuns: Math.ceil(sequences / people), seed: seedOf(19), endOnFailure: true },
-    );
-    expect(played).toBeGreaterThanOrEqual(sequences);
-  },
-  7_200_000,
-);
+test(`what the service says is what Discord shows, once, and nothing is forgotten, in ${sequences.toString()} sequences`, async () => {
+  let played = 0;
+  const begun = performance.now();
+  await fc.assert(
+    fc.asyncProperty(roundsFor(people), async (rounds) => {
+      await play(ground(), rounds);
+      played += people;
+      if (sequences > 500)
+        process.stdout.write(`${played.toString()} sequences, ${Math.round((performance.now() - begun) / 1000).toString()} s\n`);
+    }),
+    { numRuns: Math.ceil(sequences / people), seed: seedOf(19), endOnFailure: true },
+  );
+  expect(played).toBeGreaterThanOrEqual(sequences);
+}, 7_200_000);
 
 /** What the service could leave out, and a play in which the property notices. */
 describe("the property notices", () => {

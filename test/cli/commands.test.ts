@@ -1,4 +1,5 @@
 // @module-tag sqlite
+// @module-tag slow
 import { commandTable } from "../../src/features.ts";
 import {
   ApplicationCommandOptionType as Option,

@@ -1,4 +1,5 @@
 // @module-tag postgres
+// @module-tag slow
 import fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
 import { createProvostClient, ProvostError, type EventGap, type ProvostClient, type ServiceEvent } from "../../src/client/index.ts";

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { failAction } from "../features/stances-community.ts";
 import { settled } from "../features/native-actions-ground.ts";
 import { beforeAll, describe, expect, test } from "vitest";

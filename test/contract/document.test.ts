@@ -1,4 +1,5 @@
 // @module-tag postgres
+// @module-tag slow
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, test, vi } from "vitest";
 import { actionsOf, settled } from "../features/native-actions-ground.ts";

@@ -1,4 +1,5 @@
 // @module-tag sqlite
+// @module-tag slow
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { seedOf, sizeOf } from "../support/size.ts";

@@ -1,3 +1,4 @@
+// @module-tag sqlite
 // @module-tag slow
 import { afterAll, describe, expect, test } from "vitest";
 import type { Entry, OptionSpec } from "../../src/commands/entry.ts";

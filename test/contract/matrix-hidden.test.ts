@@ -1,4 +1,5 @@
 // @module-tag sqlite
+// @module-tag slow
 import { describe, expect, test } from "vitest";
 import type { AskOptions } from "../support/world.ts";
 import { documentedCodes, documentedRoutes, filing } from "./document.ts";

@@ -1,4 +1,5 @@
 // @module-tag sqlite
+// @module-tag slow
 import { describe, expect, test } from "vitest";
 import en from "zod/v4/locales/en.js";
 import { ZodError, type z } from "zod";

@@ -1,4 +1,5 @@
 // @module-tag postgres
+// @module-tag slow
 import { describe, expect, test } from "vitest";
 import type { User } from "../../src/sandbox/index.ts";
 import type { Answer, World } from "../support/world.ts";

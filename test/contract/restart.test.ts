@@ -1,4 +1,5 @@
 // @module-tag postgres
+// @module-tag slow
 import { expect, test } from "vitest";
 import { answerAtDiscord, press, visit } from "../features/authorization.setup.ts";
 import type { Answer, World } from "../support/world.ts";

@@ -1,4 +1,5 @@
 // @module-tag postgres
+// @module-tag slow
 import { describe, expect, test } from "vitest";
 import { visit } from "../features/authorization.setup.ts";
 import { authorize, createJudgedWorld, everyRow, shareWorld, staffAtConsole } from "./world.ts";

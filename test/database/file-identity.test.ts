@@ -1,4 +1,5 @@
 // @module-tag sqlite
+// @module-tag slow
 import { execFile } from "node:child_process";
 import { copyFile, rename, rm, writeFile } from "node:fs/promises";
 import { promisify } from "node:util";

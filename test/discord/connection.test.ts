@@ -1,4 +1,5 @@
 // @module-tag sqlite
+// @module-tag slow
 import { SimpleIdentifyThrottler } from "discord.js";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { createIdentifyBudget } from "../../src/discord/gateway/identify-budget.ts";

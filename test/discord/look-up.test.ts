@@ -1,4 +1,5 @@
 // @module-tag sqlite
+// @module-tag slow
 import { expect, test } from "vitest";
 import { createMemberSource } from "../../src/discord/guild/member-read.ts";
 import type { DiscordRequest } from "../../src/kernel/discord-port.ts";

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { describe, expect, test } from "vitest";
 import { staffAtConsole } from "../contract/world.ts";
 import { acted, openCase, reason } from "./cases-actions.setup.ts";

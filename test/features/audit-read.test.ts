@@ -1,4 +1,5 @@
 // @module-tag both
+// @module-tag slow
 import { expect, onTestFinished, test } from "vitest";
 import { walkLimits } from "../../src/features/audit/walk.ts";
 import { systemCall, type Call } from "../../src/kernel/call.ts";

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { randomBytes } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { sealedColumns } from "../../src/features/authorization/sealed-columns.ts";

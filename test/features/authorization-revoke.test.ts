@@ -1,4 +1,5 @@
 // @module-tag postgres
+// @module-tag slow
 import { describe, expect, inject, test } from "vitest";
 import { webCall, systemCall } from "../../src/kernel/call.ts";
 import type { User } from "../../src/sandbox/index.ts";

@@ -1,4 +1,5 @@
 // @module-tag both
+// @module-tag slow
 import { inject, describe, expect, test } from "vitest";
 import type { Answer, World } from "../support/world.ts";
 import { everyRow, shareWorld } from "../contract/world.ts";

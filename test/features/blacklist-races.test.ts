@@ -1,4 +1,5 @@
 // @module-tag postgres
+// @module-tag slow
 import { describe, expect, inject, test } from "vitest";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";

@@ -1,4 +1,5 @@
 // @module-tag postgres
+// @module-tag slow
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openDatabase, type Database } from "../../src/database/database.ts";

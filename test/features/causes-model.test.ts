@@ -1,4 +1,5 @@
 // @module-tag both
+// @module-tag slow
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { User } from "../../src/sandbox/index.ts";
@@ -284,6 +285,6 @@ test("whatever asks for bans and timeouts, ends them or changes their ends, Disc
     fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 14, size: "max" }), async (steps) => {
       await play(ground, steps);
     }),
-    { numRuns: sizeOf({ quick: 15, all: 50, long: 2000 }), seed: seedOf(11) },
+    { numRuns: sizeOf({ quick: 15, all: 30, long: 2000 }), seed: seedOf(11) },
   );
 }, 7_200_000);

@@ -1,4 +1,5 @@
 // @module-tag sqlite
+// @module-tag slow
 import { expect, test } from "vitest";
 import { createWorld } from "../support/world.ts";
 

@@ -1,4 +1,5 @@
 // @module-tag both
+// @module-tag slow
 import { createHmac, hash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { systemCall } from "../../src/kernel/call.ts";

@@ -1,3 +1,4 @@
+// @module-tag slow
 import fc from "fast-check";
 import { describe, expect, inject, test } from "vitest";
 import { seedOf, sizeOf } from "../support/size.ts";

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { describe, expect, onTestFinished, test } from "vitest";
 import { nameOf, queryOf, type GrowthStore, type People } from "../../bench/growth/list.ts";
 import { fill } from "../../bench/growth/store.ts";

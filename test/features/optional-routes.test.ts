@@ -1,4 +1,5 @@
 // @module-tag sqlite
+// @module-tag slow
 import { describe, expect, test } from "vitest";
 import { capabilities, switchedOffBy, switches, type Capability } from "../../src/config/values.ts";
 import type { User } from "../../src/sandbox/index.ts";

@@ -1,4 +1,5 @@
 // @module-tag postgres
+// @module-tag slow
 import { randomBytes } from "node:crypto";
 import { chmod, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";

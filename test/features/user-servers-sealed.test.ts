@@ -1,4 +1,5 @@
 // @module-tag both
+// @module-tag slow
 import { expect, test } from "vitest";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";

@@ -1,3 +1,4 @@
+// @module-tag slow
 import { isDeepStrictEqual } from "node:util";
 import { expect, inject, test } from "vitest";
 import { uuid7 } from "../../src/kernel/ids.ts";

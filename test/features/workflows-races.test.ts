@@ -1,4 +1,5 @@
 // @module-tag postgres
+// @module-tag slow
 import { describe, expect, inject, test } from "vitest";
 import { createGround, freshId, ownGuilds, type Answer, type Ground } from "./workflows-ground.ts";
 import { sizeOf } from "../support/size.ts";

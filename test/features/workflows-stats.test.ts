@@ -1,4 +1,5 @@
 // @module-tag postgres
+// @module-tag slow
 import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { statsLimits } from "../../src/features/workflows/stats/stats.service.ts";

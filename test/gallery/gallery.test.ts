@@ -1,4 +1,5 @@
 // @module-tag sqlite
+// @module-tag slow
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
