@@ -81,6 +81,21 @@ describe("a timeout that an appeal shortens", () => {
     expect(ground.timeout(user)).toBeNull();
   });
 
+  test("gives way to a list's once it is reversed, where it had been changed to last longer than that", async () => {
+    const user = ground.world.member();
+    await ground.stance(ground.guilds[0], [{ category: "raid", stance: "apply", action: "timeout", timeout_seconds: 4 * 86_400 }]);
+    const record = await ground.list(user);
+    const reference = await ground.moderate(user, { action: "timeout", duration: "P2D" });
+    expect(ground.timeout(user)).toBe(96);
+    await reduce(reference, user, { new_duration: "P6D" });
+    expect(ground.timeout(user)).toBe(144);
+    await ground.reverse(reference);
+    expect(ground.timeout(user)).toBe(96);
+    await ground.revoke(record);
+    expect(ground.timeout(user)).toBeNull();
+    await ground.stance(ground.guilds[0], []);
+  });
+
   test("fewer points alone change no end", async () => {
     const user = ground.world.member();
     const body = { user_id: user.id, action: "timeout", points: 3, duration: "P5D", reason: "Insulted three people." };

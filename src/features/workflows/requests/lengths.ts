@@ -124,14 +124,18 @@ export function createLengths({ audit, events, causes, roster, staff, effects }:
     if (cause?.until === null || cause?.until === undefined || input?.discord.kind !== "timeout") return null;
     if (cause.until.getTime() === until.getTime()) return null;
     const delivered = Delivered.safeParse(row.undo).data;
+    const shown = { changed: true, until: until.toISOString() };
     const isKnown = row.status === "done" && delivered?.changed === true;
     await write(tx, row, {
       input: { ...input, discord: { ...input.discord, until: until.toISOString() } },
-      ...(isKnown && { undo: { ...delivered, until: until.toISOString() } }),
+      ...(isKnown && { undo: { ...delivered, ...shown } }),
     });
     if (row.status === "done" || mayBeDone(row)) {
       const before = { ...cause, changed: true, reason: note.cause };
-      await sendTimeout(tx, request, row, await causes.afterTimeoutChange(tx, before, until));
+      const left = await causes.afterTimeoutChange(tx, before, until);
+      // It had found what it asks for in place: from now on something is there that is its own.
+      if (row.status === "done" && left.next !== null) await write(tx, row, { undo: { ...delivered, ...shown } });
+      await sendTimeout(tx, request, row, left);
     }
     return { was: cause.until.toISOString() };
   }
