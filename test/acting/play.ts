@@ -72,7 +72,7 @@ export async function play(ground: ActingGround, rounds: readonly Round[], { aft
       const look = await ground.look(players.map(({ user }) => user));
       for (const [at, player] of players.entries()) {
         const said = `after round ${index.toString()} of ${JSON.stringify(player.steps)}; ${JSON.stringify(rounds.map(({ kill: died, units: passed }) => [died, passed]))}`;
-        noteUndone(ground, player, before[at] as Before);
+        noteUndone(ground, player, before[at] as Before, origin);
         noteRefusals(player, look, before[at] as Before, steps[at], said);
         expectTrue(ground, player, look, { origin, said });
       }
@@ -312,12 +312,21 @@ interface Before extends Pick<Person, "shown" | "isHere" | "isRaised"> {
   isCalm: boolean;
 }
 
-/** A ban that is taken back in the round in which it was decided may have been carried out before or not: whoever stays was never banned. */
-function noteUndone({ guilds: [bans] }: ActingGround, { user, model, above }: Player, before: Before): void {
+/**
+ * What is taken back, or made shorter, in the round in which it was decided may have been carried out before or not: whoever stays was never
+ * banned, and what somebody had set by hand stands where nothing longer took its place.
+ */
+function noteUndone(ground: ActingGround, { user, model, above }: Player, before: Before, origin: number): void {
+  const [bans] = ground.guilds;
+  const own = model.causes.slice(before.count);
+  const isShortened = own.some(({ kind, isAsking, appeal }) => kind === "timeout" && (!isAsking || appeal !== undefined));
+  if (isShortened && before.shown?.isOurs === false && shownOf(ground, user, origin) === before.shown.end) {
+    model.shown = before.shown;
+    model.recompute();
+  }
   const member = bans.member(user);
   if (!before.isHere || model.isHere || model.isBanned || member === undefined) return;
-  if (model.causes.slice(before.count).some(({ kind }) => kind === "ban"))
-    Object.assign(model, { isHere: true, isRaised: member.roles.includes(above.id) });
+  if (own.some(({ kind }) => kind === "ban")) Object.assign(model, { isHere: true, isRaised: member.roles.includes(above.id) });
 }
 
 /** What Discord has refused asks for nothing, and all is as before. Nothing else may fail. */
@@ -336,6 +345,12 @@ function noteRefusals({ model }: Player, { effects }: Look, before: Before, step
   }
 }
 
+/** When the timeout that Discord shows of somebody ends, in minutes of the play; null without one. */
+function shownOf({ guilds: [, timeouts], now }: ActingGround, user: User, origin: number): number | null {
+  const until = timeouts.member(user)?.timeoutUntil ?? 0;
+  return until > now() ? Math.round((until - origin) / minuteMs) : null;
+}
+
 /** Discord shows what the model says; nothing is left undone; whatever failed was said, once. */
 function expectTrue(
   ground: ActingGround,
@@ -343,10 +358,9 @@ function expectTrue(
   { effects, actions, told, noted }: Look,
   { origin, said }: { origin: number; said: string },
 ): void {
-  const [bans, timeouts] = ground.guilds;
+  const [bans] = ground.guilds;
   const now = ground.now();
-  const until = timeouts.member(user)?.timeoutUntil ?? 0;
-  const shown = until > now ? Math.round((until - origin) / minuteMs) : null;
+  const shown = shownOf(ground, user, origin);
   expect({ isBanned: ground.isBanned(user), isHere: bans.member(user) !== undefined, shown }, said).toEqual({
     isBanned: model.isBanned,
     isHere: model.isHere,
