@@ -232,6 +232,8 @@ async function carryOut(ground: ActingGround, player: Player, act: Act, acts: re
     case "list": {
       if (model.record !== null || model.isAway || model.isRaised) return;
       if (!(await isCertain(ground, player))) return;
+      // Whoever is listed anew before the end of the old record was looked at stays as they are.
+      if (acts.some((other) => other.do === "revoke")) await ground.settle();
       model.record = { number: await ground.list(user), ban: "none" };
       model.add({ kind: "timeout", from: "list", reference: model.record.number, end: model.now + listedMinutes });
       return;
