@@ -43,8 +43,8 @@ export interface CauseSource {
   signsOf(tx: Tx, place: Place): Promise<readonly string[]>;
   /** Record that a cause has taken over what another one did; of a pending one, that its action may be done already. */
   mark(tx: Tx, id: string, marker: Marker): Promise<void>;
-  /** Before a decision ends causes: record those that are asked for already and not recorded yet. It takes locks of the feature first. */
-  prepareEnding?(tx: Tx, place: Place): Promise<void>;
+  /** Take the locks that come before those of a person's causes, for a decision that ends some. */
+  lockForEnding?(tx: Tx, place: Place): Promise<void>;
   /** Record that a decision ends every cause of a kind. Nothing is sent: the decision does that. */
   end(tx: Tx, place: Place, ending: Ending): Promise<void>;
 }
@@ -279,7 +279,7 @@ export function createCausesInForce() {
 
     /** Record that a decision ends every ban or timeout of a person in a guild. */
     async endInTx(tx: Tx, place: Place, ending: Ending): Promise<void> {
-      for (const source of sources) await source.prepareEnding?.(tx, place);
+      for (const source of sources) await source.lockForEnding?.(tx, place);
       await lock(tx, place);
       for (const source of sources) await source.end(tx, place, ending);
     },

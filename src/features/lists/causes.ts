@@ -1,8 +1,8 @@
 import type { CauseInForce, CausesInForce, CauseSource, Remaining } from "../../discord-actions/in-force.ts";
 import type { ListAction } from "../../generated/sqlite/client.ts";
 import { addSeconds } from "../../kernel/clock.ts";
-import type { Ledger } from "./ledger.ts";
-import type { Reconcile } from "./reconcile.ts";
+import { settle } from "./checks.ts";
+import { lockPerson, type Ledger } from "./ledger.ts";
 
 /** What a list action keeps in force in Discord; a kick keeps nothing. */
 const kinds: Readonly<Record<string, CauseInForce["kind"]>> = { ban: "ban", timeout: "timeout", role: "role_add" };
@@ -13,12 +13,12 @@ export function markOf({ id }: Pick<ListAction, "id">): string {
 }
 
 /** What lists have the bot do: each action that is carried out is a cause until its record is gone. */
-export function createListCauses(ledger: Pick<Ledger, "change">, reconcile: Pick<Reconcile, "person">): CauseSource {
+export function createListCauses(ledger: Pick<Ledger, "change">): CauseSource {
   return {
     feature: "list",
 
-    // What lists would ask for once somebody is compared with them is ended by a decision as well.
-    prepareEnding: (tx, { userId }) => reconcile.person(tx, userId),
+    // In the order of whoever compares a person.
+    lockForEnding: (tx, { userId }) => lockPerson(tx, userId),
 
     async causesOf({ db }, { guildId, userId }) {
       const where = { guildId, userId, stance: "apply", state: { in: ["pending", "done"] } };
@@ -42,6 +42,7 @@ export function createListCauses(ledger: Pick<Ledger, "change">, reconcile: Pick
     },
 
     async end(tx, { guildId, userId }, { kind, by }) {
+      await settle(tx, { guildId, userId, action: kind });
       const where = { guildId, userId, stance: "apply", action: kind, state: { in: ["pending", "done", "failed"] } };
       for (const row of await tx.db.listAction.findMany({ where, orderBy: { id: "asc" } })) {
         const state = row.state === "failed" && row.standingKey === null ? "undone" : "settled";

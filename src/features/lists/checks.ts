@@ -1,6 +1,26 @@
 import type { Insert, Tx } from "../../database/tx.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 
+/** What is not asked for any more of somebody in a guild. */
+interface Settled {
+  guildId: string;
+  userId: string;
+  action: string;
+}
+
+const nameOf = ({ guildId, action }: Pick<Settled, "guildId" | "action">): string => `${action}:${guildId}`;
+
+/** Have a decision hold for what is still to be compared, too. Under the person's lock. */
+export async function settle({ db }: Tx, settled: Settled): Promise<void> {
+  for (const { id, settles } of await db.listCheck.findMany({ where: { userId: settled.userId } }))
+    await db.listCheck.update({ where: { id }, data: { settles: [settles, nameOf(settled)].filter((one) => one !== null).join(" ") } });
+}
+
+/** Whether decisions since these comparisons were asked for have ended an action in a guild. */
+export function isSettledIn(checks: readonly { settles: string | null }[], action: Pick<Settled, "guildId" | "action">): boolean {
+  return checks.some(({ settles }) => settles?.split(" ").includes(nameOf(action)) === true);
+}
+
 export type ListChecks = ReturnType<typeof createListChecks>;
 
 /**

@@ -5,6 +5,7 @@ import type { Call } from "../../kernel/call.ts";
 import type { Attempted, TaskKind } from "../../kit/task.ts";
 import type { ListChecks } from "./checks.ts";
 import type { ListSource } from "./own-list.ts";
+import { lockPerson } from "./ledger.ts";
 import type { Reconcile } from "./reconcile.ts";
 
 export interface ComparisonsDeps extends Deps<"database" | "clock"> {
@@ -58,8 +59,10 @@ export function createComparisons(parts: ComparisonsDeps): TaskKind {
           if (other !== userId) await database.write(call, (tx) => reconcile.person(tx, other));
       }
       await database.write(call, async (tx) => {
-        if (rows.length > 0) await tx.db.listCheck.deleteMany({ where: { id: { in: rows.map(({ id }) => id) } } });
-        await reconcile.person(tx, userId);
+        await lockPerson(tx, userId);
+        const checks = rows.length === 0 ? [] : await tx.db.listCheck.findMany({ where: { id: { in: rows.map(({ id }) => id) } } });
+        if (checks.length > 0) await tx.db.listCheck.deleteMany({ where: { id: { in: checks.map(({ id }) => id) } } });
+        await reconcile.person(tx, userId, checks);
       });
       return "ended";
     } catch (error) {

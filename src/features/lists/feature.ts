@@ -87,12 +87,11 @@ export const lists = feature({
     const ledger = createLedger(deps);
     const work: { worker?: ListWorker } = {};
     const breaker = createBreaker({ ...deps, ledger, conflicts, most, wake: () => work.worker?.wake() });
-    const reconcile = createReconcile({ ...deps, sources, rules, breaker, ledger });
     const worker = createListWorker({
       ...deps,
       checks,
       sources,
-      reconcile,
+      reconcile: createReconcile({ ...deps, sources, rules, breaker, ledger }),
       ledger,
       proposals: createProposals({ ...deps, ledger }),
     });
@@ -114,7 +113,7 @@ export const lists = feature({
       actions: createListActions({ ...deps, ledger, conflicts, wake: worker.wake }),
     };
     deps.nativeRecords.registerEnding(createEndedByHand(ledger));
-    deps.causesInForce.register(createListCauses(ledger, reconcile));
+    deps.causesInForce.register(createListCauses(ledger));
     return { lists: { ...services, worker, sweep: createLedgerSweep(deps), roleWatch } };
   },
   routes: ({ lists }) => listsRoutes(lists),

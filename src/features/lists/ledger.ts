@@ -88,12 +88,12 @@ export function createLedger({ audit, events }: Deps<"audit" | "events">) {
           joinedAt: new Date(joinedAt),
           batchId,
           dueAt: state === "pending" ? tx.now : null,
-          allowedAt: state === "held" ? null : tx.now,
+          allowedAt: state === "held" || state === "settled" ? null : tx.now,
           createdAt: tx.now,
           updatedAt: tx.now,
         },
       });
-      record(tx, row, isDone ? "told" : state === "held" ? "held" : "begun", "system.act");
+      record(tx, row, isDone ? "told" : state === "pending" ? "begun" : state, "system.act");
       return row;
     },
 
@@ -152,7 +152,7 @@ interface NewAction {
   userId: string;
   joinedAt: number;
   verdict: Verdict;
-  state: "held" | "pending" | "done";
+  state: "held" | "pending" | "done" | "settled";
   batchId?: string | null;
 }
 

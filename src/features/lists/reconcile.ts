@@ -4,6 +4,7 @@ import type { GuildState } from "../../discord/guild-state.ts";
 import type { ListAction } from "../../generated/sqlite/client.ts";
 import type { Presences } from "../../discord/guild/presence.ts";
 import type { Breaker } from "./breaker.ts";
+import { isSettledIn } from "./checks.ts";
 import { endingOf, isUndo, lockPerson, standingKeyOf, type ActionState, type Ledger } from "./ledger.ts";
 import type { ListSource } from "./own-list.ts";
 import type { Rules } from "./rules.ts";
@@ -24,6 +25,8 @@ interface Place {
   userId: string;
   joinedAt: number | undefined;
   verdicts: readonly Verdict[];
+  /** That the comparison was asked for, with what decisions have ended since. */
+  checks: readonly { settles: string | null }[];
 }
 
 export type Reconcile = ReturnType<typeof createReconcile>;
@@ -37,7 +40,7 @@ export function createReconcile({ sources, rules, breaker, ledger, events, guild
     return all;
   }
 
-  async function begin(tx: Tx, { guildId, userId, joinedAt }: Place, verdict: Verdict): Promise<void> {
+  async function begin(tx: Tx, { guildId, userId, joinedAt, checks }: Place, verdict: Verdict): Promise<void> {
     if (joinedAt === undefined) return;
     const what = { guildId, userId, joinedAt, verdict };
     if (verdict.stance === "notify") {
@@ -46,6 +49,10 @@ export function createReconcile({ sources, rules, breaker, ledger, events, guild
       const byRule = hasRuleFor(rules.of(guildId), verdict.listing);
       const data = { guild_id: guildId, user_id: userId, number: reference, list: listId, by_rule: byRule };
       events.emit(tx, { type: "listed_person.joined", data });
+      return;
+    }
+    if (verdict.action !== null && isSettledIn(checks, { guildId, action: verdict.action })) {
+      await ledger.begin(tx, { ...what, state: "settled" });
       return;
     }
     const batchId = await breaker.batchFor(tx, guildId);
@@ -97,8 +104,8 @@ export function createReconcile({ sources, rules, breaker, ledger, events, guild
   }
 
   return {
-    /** @returns whether the bot has something to do */
-    async person(tx: Tx, userId: string): Promise<void> {
+    /** @param checks that asked for it, with what decisions have ended since: what they ended is not begun */
+    async person(tx: Tx, userId: string, checks: Place["checks"] = []): Promise<void> {
       await lockPerson(tx, userId);
       const listings = await listingsOf(tx, userId);
       const rows = await tx.db.listAction.findMany({ where: { userId, standingKey: { not: null } }, orderBy: { id: "asc" } });
@@ -113,7 +120,7 @@ export function createReconcile({ sources, rules, breaker, ledger, events, guild
         const verdicts = verdictsOf(listings, rules.of(guildId), circumstances);
         const joinedAt = guildState.presences.joinedAt(guildId, userId);
         const standing = rows.filter((row) => row.guildId === guildId);
-        await bring(tx, { guildId, userId, joinedAt, verdicts }, standing);
+        await bring(tx, { guildId, userId, joinedAt, verdicts, checks }, standing);
       }
     },
   };

@@ -54,7 +54,7 @@ export const peopleColumns = {
     about: (userId, firstSeenAt) => ({ userId, firstSeenAt }),
     columns: { kind: "code", severity: "code", status: "code", why: "sentence", suggestedAction: "code", resolution: gone },
   },
-  ListCheck: { columns: {} },
+  ListCheck: { columns: { settles: "code" } },
   ListExemption: {
     about: (userId, createdAt) => ({ userId, createdAt }),
     columns: { reason: { redaction: { becomes: "" }, shown: { not: "staff" } } },
