@@ -53,7 +53,7 @@ export async function play(ground: ActingGround, rounds: readonly Round[], { aft
         shown,
         isHere,
         isRaised,
-        isCalm: kill === null,
+        isCalm: kill === null && nodes.length === 1,
       }));
       await Promise.all(players.map((player, at) => takeStep(ground, player, steps[at], victim === undefined)));
       await ground.settle();
@@ -310,7 +310,7 @@ async function carryOut(ground: ActingGround, player: Player, act: Act, acts: re
 interface Before extends Pick<Person, "shown" | "isHere" | "isRaised"> {
   /** Of causes. */
   count: number;
-  /** No process is to die. */
+  /** There is one process, and it is not to die. */
   isCalm: boolean;
 }
 
@@ -336,7 +336,7 @@ function noteRefusals({ model }: Player, { effects }: Look, before: Before, step
   for (const cause of model.causes.slice(before.count)) {
     const effect = effects.find(({ reference, key }) => reference === cause.reference && key === "discord.punish");
     if (cause.from !== "request" || effect?.status !== "failed") continue;
-    // Whoever is raised above the bot is known to be once a process that has died is back; until then Discord itself refuses.
+    // Who is raised above the bot is known to the process with the gateway, once it has read the members; for others Discord itself refuses.
     const isTooHigh = before.isRaised && cause.kind === "ban" && !before.isCalm;
     if (!isTooHigh) expect(step?.trouble.with, `${cause.reference} failed: ${JSON.stringify(effect)} ${said}`).toBe("refusal");
     Object.assign(cause, { isAsking: false, hasFailed: true });
