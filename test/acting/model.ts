@@ -9,6 +9,8 @@ export interface Cause {
   isReversed: boolean;
   /** Discord has refused it. */
   hasFailed: boolean;
+  /** Decided about somebody who was raised above the bot, which not every process knows. */
+  isTooHigh?: boolean;
   /** The appeal that changed its end, what the end was, and whether that has ended it. */
   appeal?: { reference: string; was: number | null; hasEnded: boolean };
 }
@@ -48,7 +50,7 @@ export class Person {
     return this.causes.filter(({ from, isReversed, hasFailed }) => from === "request" && !isReversed && !hasFailed);
   }
 
-  add(cause: Pick<Cause, "kind" | "from" | "reference" | "end">): void {
+  add(cause: Pick<Cause, "kind" | "from" | "reference" | "end" | "isTooHigh">): void {
     this.causes.push({ ...cause, isAsking: true, isReversed: false, hasFailed: false });
     this.recompute();
   }

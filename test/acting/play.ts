@@ -169,7 +169,14 @@ async function carryOut(ground: ActingGround, player: Player, act: Act, acts: re
       const length = act.units === null ? {} : { duration: lasting(act.units) };
       const reference = await moderate(ground, player, bans, { action: "ban", way: act.way, ...length });
       if (reference === null) expect(model.isBanned || model.isRaised, JSON.stringify(acts)).toBe(true);
-      else model.add({ kind: "ban", from: "request", reference, end: act.units === null ? null : endIn(act.units) });
+      else
+        model.add({
+          kind: "ban",
+          from: "request",
+          reference,
+          end: act.units === null ? null : endIn(act.units),
+          isTooHigh: model.isRaised,
+        });
       return;
     }
     case "timeout": {
@@ -337,11 +344,11 @@ function noteRefusals({ model }: Player, { effects }: Look, before: Before, step
     const effect = effects.find(({ reference, key }) => reference === cause.reference && key === "discord.punish");
     if (cause.from !== "request" || effect?.status !== "failed") continue;
     // Who is raised above the bot is known to the process with the gateway, once it has read the members; for others Discord itself refuses.
-    const isTooHigh = before.isRaised && cause.kind === "ban" && !before.isCalm;
+    const isTooHigh = cause.isTooHigh === true && !before.isCalm;
     if (!isTooHigh) expect(step?.trouble.with, `${cause.reference} failed: ${JSON.stringify(effect)} ${said}`).toBe("refusal");
     Object.assign(cause, { isAsking: false, hasFailed: true });
     const { shown, isHere, isRaised } = before;
-    if (cause.kind === "ban") Object.assign(model, { isHere, isRaised });
+    if (cause.kind === "ban") Object.assign(model, isTooHigh ? { isHere: true, isRaised: true } : { isHere, isRaised });
     else model.shown = shown !== null && shown.end > model.now ? shown : null;
     model.recompute();
   }
