@@ -19,7 +19,7 @@ export interface Look {
     dueAt: number | null;
     lastError: string | null;
   }[];
-  actions: readonly { userId: string; reference: string; state: string; lastError: string | null }[];
+  actions: readonly { userId: string; reference: string; state: string; dueAt: number | null; lastError: string | null }[];
   /** References of what events say has failed, and of what the audit says. */
   told: readonly string[];
   noted: readonly string[];

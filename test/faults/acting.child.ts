@@ -103,7 +103,13 @@ async function look(people: readonly string[]): Promise<Look> {
       dueAt: dueAt?.getTime() ?? null,
       lastError,
     })),
-    actions: actions.map(({ userId, state, lastError, recordReference: reference }) => ({ userId, reference, state, lastError })),
+    actions: actions.map(({ userId, state, dueAt, lastError, recordReference: reference }) => ({
+      userId,
+      reference,
+      state,
+      dueAt: dueAt?.getTime() ?? null,
+      lastError,
+    })),
     told: told.map(({ data }) => (data as { reference?: string }).reference ?? "").filter((reference) => references.includes(reference)),
     noted: noted.map(({ targetReference }) => targetReference ?? ""),
   };
