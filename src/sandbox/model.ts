@@ -113,6 +113,8 @@ export type Guild = {
   readonly roles: Map<string, Role>;
   readonly members: MemberList<Member>;
   readonly bans: Map<string, Ban>;
+  /** When the timeouts of those who have left end: they hold for them when they are back. */
+  readonly timeoutsOfOthers: Map<string, number>;
   /** What was done to members, oldest first. */
   readonly auditLog: AuditLogEntry[];
   readonly channels: Map<string, Channel>;

@@ -22,6 +22,7 @@ export function createGuild(world: World, options: GuildOptions & { owner: User 
     roles: new Map(),
     members: createMemberList(),
     bans: new Map(),
+    timeoutsOfOthers: new Map(),
     auditLog: [],
     channels: new Map(),
     commands: new Map(),

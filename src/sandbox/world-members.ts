@@ -10,7 +10,9 @@ const membersIntent = GatewayIntentBits.GuildMembers;
 export function addMember(world: World, guild: Guild, user: User, given: { roles?: readonly string[]; nick?: string } = {}): Member {
   if (guild.members.has(user.id)) throw new Error(`${user.username} is already in ${guild.name}`);
   if (guild.bans.has(user.id)) throw new Error(`${user.username} is banned from ${guild.name}`);
-  const member: Member = { ...newMember(world, user), roles: given.roles ?? [], nick: given.nick ?? null };
+  const timeoutUntil = guild.timeoutsOfOthers.get(user.id) ?? null;
+  guild.timeoutsOfOthers.delete(user.id);
+  const member: Member = { ...newMember(world, user), roles: given.roles ?? [], nick: given.nick ?? null, timeoutUntil };
   guild.members.add(member);
   world.emit({
     t: "GUILD_MEMBER_ADD",
@@ -53,7 +55,9 @@ export function removeMember(world: World, guild: Guild, user: User): boolean {
     removeBot(world, guild);
     return was;
   }
+  const timeoutUntil = guild.members.get(user.id)?.timeoutUntil ?? null;
   if (!guild.members.remove(user.id)) return false;
+  if (timeoutUntil !== null) guild.timeoutsOfOthers.set(user.id, timeoutUntil);
   tellUser(world, guild, user, "GUILD_MEMBER_REMOVE", membersIntent);
   return true;
 }

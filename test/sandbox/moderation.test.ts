@@ -34,6 +34,18 @@ test("the bot bans, lists, finds and lifts with the real client, the reason inta
   expect(await codeOf(seen.bans.create("1"))).toBe(10013);
 });
 
+test("a timeout holds for whoever leaves and is back, as roles do not", async () => {
+  const { sandbox, guild, ann } = await start();
+  const client = await startBot(sandbox);
+  guild.timeout(ann, 600);
+  const until = guild.member(ann)?.timeoutUntil ?? 0;
+  guild.leave(ann);
+  guild.addMember(ann);
+  expect(guild.member(ann)).toMatchObject({ timeoutUntil: until, roles: [] });
+  const member = await client.guilds.cache.get(guild.id)?.members.fetch(ann.id);
+  expect(member?.communicationDisabledUntilTimestamp).toBe(until);
+});
+
 test("roles, nicknames and timeouts change with the real client", async () => {
   const { sandbox, guild, low, ann } = await start();
   const client = await startBot(sandbox);
