@@ -340,11 +340,12 @@ function noteUndone(ground: ActingGround, { user, model, above }: Player, before
 
 /** What Discord has refused asks for nothing, and all is as before. Nothing else may fail. */
 function noteRefusals({ model }: Player, { effects }: Look, before: Before, step: Step | undefined, said: string): void {
-  for (const cause of model.causes.slice(before.count)) {
+  const own = model.causes.slice(before.count);
+  for (const cause of own) {
     const effect = effects.find(({ reference, key }) => reference === cause.reference && key === "discord.punish");
     if (cause.from !== "request" || effect?.status !== "failed") continue;
     // Who is raised above the bot is known to the process with the gateway, once it has read the members; for others Discord itself refuses.
-    const isTooHigh = cause.isTooHigh === true && !before.isCalm;
+    const isTooHigh = cause.kind === "ban" && !before.isCalm && own.some((one) => one.isTooHigh === true);
     if (!isTooHigh) expect(step?.trouble.with, `${cause.reference} failed: ${JSON.stringify(effect)} ${said}`).toBe("refusal");
     Object.assign(cause, { isAsking: false, hasFailed: true });
     const { shown, isHere, isRaised } = before;
