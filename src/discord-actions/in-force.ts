@@ -186,6 +186,9 @@ export function createCausesInForce() {
       sources.push(source);
     },
 
+    /** Hold what is known of a person's causes: whoever writes down what became of an action reads it after this, as another cause may mark it. */
+    lock,
+
     /** Everything in force for a person in a guild, the oldest first. */
     of,
 

@@ -16,7 +16,7 @@ import { barOf, isBarred } from "./stance-roles.ts";
 
 export interface ListedActionsDeps extends Deps<"database" | "access" | "guildState"> {
   ledger: Ledger;
-  causesInForce: Pick<CausesInForce, "afterWithdrawing">;
+  causesInForce: Pick<CausesInForce, "afterWithdrawing" | "lock">;
 }
 
 /** An attempt that is under way. */
@@ -31,9 +31,10 @@ const ended = { dueAt: null, mayBeDone: false };
 /** What guilds have the bot do to listed people, and take back, as actions for {@link createDiscordActions}. */
 export function createListedActions({ database, access, guildState, ledger, causesInForce }: ListedActionsDeps): ActionSource<Claim> {
   async function open(tx: Tx, id: string): Promise<ListAction | null> {
-    const found = await tx.db.listAction.findUnique({ where: { id }, select: { userId: true } });
+    const found = await tx.db.listAction.findUnique({ where: { id }, select: { userId: true, guildId: true } });
     if (found === null) return null;
     await lockPerson(tx, found.userId);
+    await causesInForce.lock(tx, found);
     return await tx.db.listAction.findUnique({ where: { id } });
   }
 

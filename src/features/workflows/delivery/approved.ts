@@ -20,7 +20,7 @@ import { Delivered, DiscordEffectInput, mayBeDone } from "../effects/discord-eff
 export interface ApprovedActionsDeps extends Deps<"database"> {
   records: EffectRecords;
   effects: Pick<Effects, "whyNotGiven">;
-  causesInForce: Pick<CausesInForce, "afterWaiting">;
+  causesInForce: Pick<CausesInForce, "afterWaiting" | "lock">;
 }
 
 /** An effect that is being carried out. */
@@ -34,6 +34,17 @@ const waiting = { status: "pending", dueAt: null, input: { not: Prisma.DbNull } 
 
 /** What approvals leave for the bot, as actions for {@link createDiscordActions}. */
 export function createApprovedActions({ database, records, effects, causesInForce }: ApprovedActionsDeps): ActionSource<Claim> {
+  /** An effect, as what other causes have left to it is known now. */
+  async function openHeld(tx: Tx, at: Place): Promise<Opened | undefined> {
+    const opened = await openEffect(tx, at);
+    const action = opened && DiscordEffectInput.parse(opened.row.input).discord;
+    if (opened === undefined || action === undefined || !("guildId" in action)) return opened;
+    await causesInForce.lock(tx, action);
+    const { requestId, place } = at;
+    const now = await tx.db.workflowEffect.findUnique({ where: { requestId_place: { requestId, place } }, select: { undo: true } });
+    return { ...opened, row: { ...opened.row, undo: now?.undo ?? null } };
+  }
+
   /** What was called off in the middle of an attempt whose end nobody wrote: what may be done is taken back. */
   async function retract(tx: Tx, opened: Opened): Promise<"handled" | undefined> {
     if (opened.row.dueAt === null || opened.row.dueAt > tx.now) return undefined;
@@ -43,7 +54,7 @@ export function createApprovedActions({ database, records, effects, causesInForc
 
   async function claim(tx: Tx, id: string): Promise<Claim | "handled" | undefined> {
     const at = placeOf(id);
-    const opened = await openEffect(tx, at);
+    const opened = await openHeld(tx, at);
     if (opened?.row.status === "skipped") return await retract(tx, opened);
     if (opened?.row.status !== "pending" || opened.row.dueAt === null || opened.row.dueAt > tx.now) return undefined;
     const { row } = opened;
@@ -103,7 +114,7 @@ export function createApprovedActions({ database, records, effects, causesInForc
     },
 
     async end(tx, claimed, outcome): Promise<Ended> {
-      const opened = await openEffect(tx, claimed);
+      const opened = await openHeld(tx, claimed);
       const cause = causeOf(claimed, opened);
       // After a lease ran out, whoever took the effect on next says how it ended.
       if (opened?.row.attempts !== claimed.attempts) return { cause, isWritten: false };

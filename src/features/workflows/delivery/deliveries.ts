@@ -20,7 +20,7 @@ export interface DeliveryDeps extends EffectRecordDeps, Deps<"database" | "reach
   access: EffectRetryDeps["access"];
   effects: Pick<Effects, "append" | "takenBack" | "onLeft" | "wake" | "dueOf" | "whyNotGiven">;
   discordActions: Pick<DiscordActions, "tasksOf">;
-  causesInForce: Pick<CausesInForce, "afterWaiting">;
+  causesInForce: Pick<CausesInForce, "afterWaiting" | "lock">;
   logger: Logger;
 }
 
