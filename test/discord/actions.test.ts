@@ -1,11 +1,14 @@
 // @module-tag sqlite
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { auditReason, messageBody } from "../../src/discord/actions/kinds.ts";
 import { createDiscordActions } from "../../src/discord/rest/attachments.ts";
 import { createDiscordRest } from "../../src/discord/rest/rest.ts";
+import { createDiscordActions as createActing, type DirectAction, type DiscordPort } from "../../src/discord-actions/discord-actions.ts";
+import { systemClock } from "../../src/kernel/clock.ts";
 import { DiscordAction, type Performed } from "../../src/kernel/discord-port.ts";
 import { createJudge, hasSpec } from "../sandbox/openapi-judge.ts";
+import { createTestDatabase } from "../support/database.ts";
 import { createLog, startSandbox } from "./support.ts";
 
 const hour = 3_600_000;
@@ -367,6 +370,24 @@ describe("when the answer is lost", () => {
     world.sandbox.faults.rest({ route: routes.member, status: 200, body: [] });
     expect(await world.perform(kinds.timeout.action(world), { mayBeDone: true })).toMatchObject({ outcome: "retry", mayBeDone: true });
   });
+});
+
+test("of two that want the same at once, one has done it", async () => {
+  const world = await start();
+  const { database, drop } = await createTestDatabase();
+  onTestFinished(drop);
+  const { perform } = createActing({
+    database,
+    discord: { actions: { perform: world.perform }, status: () => ({ state: "ready" }) as ReturnType<DiscordPort["status"]> },
+    events: { emit: () => undefined },
+    guildState: { presences: { onSeen: () => undefined, joinedAt: () => undefined } },
+    judge: { now: () => null },
+    clock: systemClock,
+    logger: createLog().logger,
+  });
+  const action = kinds.role_add.action(world) as DirectAction;
+  const both = await Promise.all([perform(action), perform({ ...action, id: "effect-2" })]);
+  expect(both.map((performed) => performed.outcome === "done" && performed.changed)).toEqual([true, false]);
 });
 
 test("hostile text alerts nobody, and too long text is cut", async () => {
