@@ -28,6 +28,7 @@ function ground(): ActingGround {
 /** How many people are played at the same time, and how many sequences in all. */
 const people = 20;
 const sequences = sizeOf({ quick: people, all: people, long: 2000 });
+
 test(`what the service says is what Discord shows, once, and nothing is forgotten, in ${sequences.toString()} sequences`, async () => {
   let played = 0;
   const begun = performance.now();

@@ -134,7 +134,7 @@ export function createLengths({ audit, events, causes, roster, staff, effects }:
       const before = { ...cause, changed: true, reason: note.cause };
       const left = await causes.afterTimeoutChange(tx, before, until);
       // It had found what it asks for in place: from now on something is there that is its own.
-      if (row.status === "done" && left.next !== null) await write(tx, row, { undo: { ...delivered, ...shown } });
+      if (row.status === "done" && !isKnown && left.next !== null) await write(tx, row, { undo: { ...delivered, ...shown } });
       await sendTimeout(tx, request, row, left);
     }
     return { was: cause.until.toISOString() };
