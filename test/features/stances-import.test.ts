@@ -7,7 +7,8 @@ import { community, within } from "./stances-community.ts";
 
 const many = 500;
 const allowed = 20;
-const patient = 120_000;
+/** Ends only what hangs, also on a machine that does much else. */
+const patient = 400_000;
 
 test("a mistaken import of 500 members acts on 20, then waits for a confirmation; one press undoes them all", async () => {
   const { world, bay, stance, admin, owner } = await community({ ACTION_BREAKER: allowed.toString() });
@@ -26,7 +27,13 @@ test("a mistaken import of 500 members acts on 20, then waits for a confirmation
   const path = `/guilds/${bay.id}/held-actions`;
   const held = async () => (await world.get(path, { actor: admin })).body.data;
   const waits = { state: "waiting", acted: allowed, waiting: many - allowed };
-  await within(async () => bay.bans().length === allowed && (await held()).waiting === many - allowed, patient);
+  const { read } = world.app.database;
+  const states = async () => ({
+    banned: bay.bans().length,
+    compared: many - (await read.listCheck.count()),
+    actions: await read.listAction.groupBy({ by: ["state", "attempts", "lastError"], _count: true }),
+  });
+  await within(async () => bay.bans().length === allowed && (await held()).waiting === many - allowed, patient, states);
   await world.app.lists.worker.catchUp(systemCall("job", uuid7()));
   expect(await held()).toMatchObject(waits);
   expect(bay.bans()).toHaveLength(allowed);
@@ -44,7 +51,7 @@ test("a mistaken import of 500 members acts on 20, then waits for a confirmation
   const [yes] = asked.components.flatMap(({ components = [] }) => components.map(({ label }) => label ?? ""));
   expect(bay.bans()).toHaveLength(allowed);
   await (await question.clickButton(yes ?? "")).reply();
-  await within(() => bay.bans().length === 0, patient);
+  await within(() => bay.bans().length === 0, patient, states);
   expect(await held()).toMatchObject({ state: "none", waiting: 0 });
   expect((await world.post(`${path}/confirm`, undefined, { actor: admin })).body).toMatchObject({ code: "invalid_transition" });
 
@@ -52,4 +59,4 @@ test("a mistaken import of 500 members acts on 20, then waits for a confirmation
   for (const user of people) if (bay.member(user) === undefined) bay.addMember(user);
   await world.app.lists.worker.catchUp(systemCall("job", uuid7()));
   expect(bay.bans()).toEqual([]);
-}, 600_000);
+}, 1_500_000);
