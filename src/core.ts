@@ -159,6 +159,7 @@ export async function openCore({
     staleLimitSeconds: config.rosterStaleSeconds,
     ...(member !== undefined && { following: { changes, isLeader: cluster.isLeader, leader: () => cluster.leader()?.guildState } }),
   });
+  const leader = createLeader({ ...shared, cluster });
   const discord = createDiscord({ ...config.discord, served, ...pauses.discord, token: secrets.discordToken, logger, clock });
   return {
     config,
@@ -170,7 +171,7 @@ export async function openCore({
     member,
     claims: cluster.isOn ? createClaims(shared) : undefined,
     authFailures,
-    leader: createLeader({ ...shared, cluster }),
+    leader,
     instanceId,
     cursors: createCursors(keyFor("cursors")),
     keyring: createKeyring(secrets.encryptionKeys),
@@ -180,7 +181,7 @@ export async function openCore({
     guildState: { ...guildState, preferredLocale: (id) => guildState.preferredLocale(id) ?? cluster.leader()?.locales[id] },
     // The link is that of the process that leads.
     discord: { ...discord, status: () => cluster.leader()?.discord ?? discord.status() },
-    judge: createJudge({ guildState, discord, clock }),
+    judge: createJudge({ guildState, discord, clock, leader }),
     oauth,
     publicUrl,
     operator: config.operator,

@@ -153,6 +153,33 @@ describe.runIf(inject("dialect") === "postgres")("three servers on one PostgreSQ
     await expectWholeChain(ground);
   });
 
+  test("what Discord would refuse is refused before anything is written, through whichever it is asked for", async () => {
+    const { world, prepared } = ground;
+    const above = world.guild.createRole("Partner", { position: 300 });
+    const [raised, other] = [world.member(), world.member()];
+    world.guild.setRoles(raised, [above]);
+    const actor = prepared.owner;
+    const ask = (node: Node, body: object) => node.ask("POST", `/guilds/${world.guild.id}/moderation`, body, { actor });
+    const path = `/guilds/${world.guild.id}/direct`;
+    const rules = { ban: { level: "admin" }, kick: { level: "admin" } };
+    expect((await nodeAt(0).ask("PUT", path, rules, { actor })).status).toBe(200);
+    for (const node of nodes) {
+      await eventually(async () => (await node.ask("GET", path, undefined, { actor })).body.data.kick !== null);
+      const ban = { action: "ban", user_id: raised.id, reason };
+      await eventually(async () => (await ask(node, ban)).body.discord?.code === "bot_role_too_low");
+      expect((await ask(node, { ...ban, action: "kick" })).body).toMatchObject({ code: "discord_would_refuse" });
+      const several = await ask(node, { action: "ban", user_ids: [other.id, raised.id], reason });
+      expect([several.status, several.body.errors]).toEqual([
+        422,
+        [expect.objectContaining({ pointer: "/user_ids/1", code: "bot_role_too_low" })],
+      ]);
+      const unban = await ask(node, { action: "unban", user_id: other.id, reason });
+      expect(unban.body.discord?.code, node.name).toBe("not_banned");
+    }
+    expect(world.guild.bans()).toEqual([]);
+    world.guild.deleteRole(above);
+  });
+
   test("a key that is revoked through one opens nothing through the others a second later", async () => {
     const found: number[] = [];
     for (let round = 0; round < Math.ceil(revocations / 4); round += 1) {

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import type { Leader } from "../../src/cluster/leader.ts";
 import { createJudge } from "../../src/discord-actions/judge.ts";
 import { whyNot, type MemberAction, type Verdict } from "../../src/discord-actions/possible.ts";
 import type { GuildHandle, Role, User } from "../../src/sandbox/index.ts";
@@ -248,6 +249,9 @@ test("permissions of roles are known without a write, and survive changes of oth
   expect(state.role(guild.id, guild.botRole?.id ?? "")).toMatchObject({ managed: true });
 });
 
+/** The process with the gateway is this one. */
+const alone: Pick<Leader, "answering"> = { answering: (_kind, answer) => async (input) => await answer(input) };
+
 test("the ban list is asked for whoever is no member, and no answer is no objection", async () => {
   const stand = await createStand();
   const { sandbox, state, discord } = stand;
@@ -256,7 +260,7 @@ test("the ban list is asked for whoever is no member, and no answer is no object
   guild.addMember(member);
   guild.ban(banned);
   await goLive(stand);
-  const { ask } = createJudge({ guildState: state, discord, clock: { now: () => new Date() } });
+  const { ask } = createJudge({ guildState: state, discord, clock: { now: () => new Date() }, leader: alone });
   const of = (kind: "ban" | "unban", userId: string) => ask({ kind, guildId: guild.id, userId });
   const lookedUp = () => sandbox.exchanges.filter(({ path }) => /\/(bans|users)\/\d+$/.test(path)).length;
 

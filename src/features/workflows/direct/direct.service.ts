@@ -1,6 +1,7 @@
 import type { Deps } from "../../deps.ts";
 import type { CausesInForce } from "../../../discord-actions/in-force.ts";
 import type { Judge } from "../../../discord-actions/judge.ts";
+import type { Verdict } from "../../../discord-actions/possible.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { Level, PermissionKey } from "../../../kernel/permissions.ts";
 import { requireIn, requireWrite, type Actor, type Call } from "../../../kernel/call.ts";
@@ -50,6 +51,17 @@ export interface DirectDeps extends DirectSettingsDeps, LookingDeps, Pick<PartsD
   fileInTx: FileInTx;
   approveInTx: Acting["approveInTx"];
   undoInTx: Acting["undoInTx"];
+}
+
+/** Some of the people of one call. */
+interface SomeBans {
+  part: readonly string[];
+  /** Whom the caller has to be able to ban, or none of these is banned. */
+  toCheck: readonly string[];
+  /** What Discord would say to a ban of each of them. */
+  verdicts: readonly (Verdict | null)[];
+  /** The request of the first one, where others were filed before. */
+  first: string | undefined;
 }
 
 /** A ban of one of several people. */
@@ -178,9 +190,8 @@ export function createDirect(parts: DirectDeps) {
   }
 
   /** @throws ProblemError validation_failed with a pointer to everybody whom the bot could not ban */
-  function requireDoableFor(guildId: string, userIds: readonly string[]): void {
-    const errors = userIds.flatMap((userId, index): FieldError[] => {
-      const verdict = judge.now({ kind: "ban", guildId, userId });
+  function requireDoableFor(verdicts: readonly (Verdict | null)[]): void {
+    const errors = verdicts.flatMap((verdict, index): FieldError[] => {
       if (verdict?.outcome !== "impossible") return [];
       return [{ pointer: `/user_ids/${index.toString()}`, in: "body", code: verdict.code, detail: verdict.detail }];
     });
@@ -189,20 +200,14 @@ export function createDirect(parts: DirectDeps) {
 
   /**
    * File and approve bans of some of several people: a request each, so that each can appeal and be let back in without the others.
-   * @param toCheck whom the caller has to be able to ban, or none of these is banned
    * @throws ProblemError permission_denied, validation_failed with a pointer to everybody whom the caller may not ban
    */
-  async function banSome(
-    tx: Tx,
-    guildId: string,
-    input: ModerateInput,
-    { part, toCheck, first }: { part: readonly string[]; toCheck: readonly string[]; first: string | undefined },
-  ): Promise<Banned[]> {
+  async function banSome(tx: Tx, guildId: string, input: ModerateInput, { part, toCheck, verdicts, first }: SomeBans): Promise<Banned[]> {
     const reason = await reasonFor(tx, guildId, input.reason);
     const intakes = part.map((userId) => ({ userId, intake: understand(kinds[type], requestOf(guildId, { ...input, reason }, userId)) }));
     const required = approvalsFor(type, await policyOf(tx.db, type), intakes[0]?.intake.payload ?? {});
     requireAlone(await waitsFor(tx, guildId, input, { approvals: required, userIds: toCheck }), toCheck);
-    requireDoableFor(guildId, toCheck);
+    requireDoableFor(verdicts);
     // Every lock before the first number, in one order: two who ban the same people never wait for each other.
     await tx.lock(...part.map((subjectId) => subjectsLock(type, [{ kind: "user", subjectId }])).toSorted());
     const requests: Banned[] = [];
@@ -224,9 +229,12 @@ export function createDirect(parts: DirectDeps) {
     const { user_ids: userIds = [] } = input;
     const replay = await database.findReplay(call);
     if (replay !== undefined) return replay.value as ModerationAnswer;
-    const { rows, left } = await inParts<Banned>(parts, call, userIds, (tx, part, before) =>
-      banSome(tx, guildId, input, { part, toCheck: before.length === 0 ? userIds : part, first: before[0]?.reference }),
-    );
+    const all = await judge.known(userIds.map((userId) => ({ kind: "ban", guildId, userId })));
+    const { rows, left } = await inParts<Banned>(parts, call, userIds, (tx, part, before) => {
+      const isFirst = before.length === 0;
+      const verdicts = all.filter((_verdict, index) => isFirst || part.includes(userIds[index] ?? ""));
+      return banSome(tx, guildId, input, { part, toCheck: isFirst ? userIds : part, verdicts, first: before[0]?.reference });
+    });
     const [{ id, reference, required }] = rows as [Banned, ...Banned[]];
     const answer: ModerationAnswer = {
       success: true,
