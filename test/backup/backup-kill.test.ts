@@ -17,7 +17,7 @@ import { stopInstalled, whyNot } from "./installed-postgres.ts";
 
 afterAll(stopInstalled);
 
-const rounds = sizeOf({ quick: 3, all: 6, long: 100 });
+const rounds = sizeOf({ quick: 3, all: 4, long: 100 });
 
 /**
  * Run a command, and kill it after a time.

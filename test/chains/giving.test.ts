@@ -11,7 +11,7 @@ import { operator } from "./community.ts";
 type Dice = ReturnType<typeof createDice>;
 
 /** How many chains of up to seven steps are made, each of which ends when nothing waits any more. */
-const chains = sizeOf({ quick: 12, all: 120, long: 20_000 });
+const chains = sizeOf({ quick: 12, all: 50, long: 20_000 });
 /** After so many a fresh community takes over, so that the last chain costs what the first one did. */
 const perCommunity = 250;
 const seed = seedOf(20_261_128);

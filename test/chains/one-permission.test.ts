@@ -18,7 +18,7 @@ const giving: readonly PermissionKey[] = [
   "system.settings.manage",
 ];
 /** How many chains of up to three calls are made for each permission of the catalog. */
-const perPermission = sizeOf({ quick: 1, all: 4, long: 120 });
+const perPermission = sizeOf({ quick: 1, all: 2, long: 120 });
 /** Those that could give something away are tried more often. */
 const grave = (key: string): boolean => /^(clients|permissions|staffroles|staff\.suspend|system|users\.redact)|\.decide$/.test(key);
 /** How often in proportion; the quick tier spares those that say nothing of what others may do, and tries one in three of the rest. */

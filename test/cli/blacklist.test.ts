@@ -14,7 +14,7 @@ import { createWorkplace, dotEnv, runHere } from "./run.ts";
 import { sizeOf } from "../support/size.ts";
 
 /** The long run has IMPORT_ROWS=100000: `npm run test:import`. */
-const rows = sizeOf({ quick: 600, all: 3000, long: 100_000 });
+const rows = sizeOf({ quick: 600, all: 1500, long: 100_000 });
 const isLong = rows > 20_000;
 /** Far above what is in use at once, far below what a long file would add up to: whatever is kept by the line would end the process. */
 const heapLimit = isLong ? ["--max-old-space-size=160"] : [];

@@ -8,8 +8,8 @@ import { eventually, type Node } from "./cluster.ts";
 import { createGround, expectNoGaps, expectWholeChain, file, type Ground, isServing } from "./ground.ts";
 import { expectCardsOnce, expectEachOnce, startLoad } from "./load.ts";
 
-const revocations = sizeOf({ quick: 12, all: 60, long: 200 });
-const decisions = sizeOf({ quick: 30, all: 400, long: 2000 });
+const revocations = sizeOf({ quick: 12, all: 30, long: 200 });
+const decisions = sizeOf({ quick: 30, all: 150, long: 2000 });
 const kills = sizeOf({ quick: 1, all: 3, long: 10 });
 const loadMs = sizeOf({ quick: 500, all: 3000, long: 10_000 });
 

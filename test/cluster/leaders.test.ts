@@ -8,7 +8,7 @@ import { createGround, expectNoGaps, expectWholeChain, type Ground, isServing } 
 import { expectCardsOnce, expectEachOnce, expectFirstAnswers, startLoad } from "./load.ts";
 
 const splits = sizeOf({ quick: 1, all: 2, long: 10 });
-const loadMs = sizeOf({ quick: 500, all: 3000, long: 10_000 });
+const loadMs = sizeOf({ quick: 500, all: 1200, long: 10_000 });
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
@@ -43,7 +43,7 @@ describe.runIf(inject("dialect") === "postgres")("three servers on one PostgreSQ
     await load.stop();
     await expectEachOnce(ground, load);
     await expectCardsOnce(ground, load, 0);
-    await expectFirstAnswers(ground, load, sizeOf({ quick: 30, all: 300, long: 3000 }));
+    await expectFirstAnswers(ground, load, sizeOf({ quick: 30, all: 120, long: 3000 }));
     await expectNoGaps(ground);
     await expectWholeChain(ground);
   });

@@ -1,3 +1,4 @@
+// @module-tag sqlite
 // @module-tag slow
 import type { Call } from "../../src/kernel/call.ts";
 import type { VerbInput, Verbs } from "../../src/commands/verbs.ts";

@@ -12,7 +12,7 @@ import { judgeOf, type Judge } from "./judge.ts";
 import { shareWorld } from "./world.ts";
 
 /** How many requests are made. */
-const all = sizeOf({ quick: 400, all: 4000, long: 40_000 });
+const all = sizeOf({ quick: 400, all: 2000, long: 40_000 });
 const seed = seedOf(1);
 /** Requests end what is there: after so many a world is made anew. One round is repeated with its `SEED=` and `RUNS=2000`. */
 const perWorld = 2000;

@@ -8,7 +8,7 @@ import { filing } from "./document.ts";
 import { shareWorld } from "./world.ts";
 
 const shared = shareWorld();
-const atOnce = sizeOf({ quick: 60, all: 200, long: 200 });
+const atOnce = sizeOf({ quick: 60, all: 100, long: 200 });
 
 const group = (world: World, count: number): Promise<User[]> => Promise.all(Array.from({ length: count }, () => world.staff("moderator")));
 const statuses = (answers: readonly Answer[]) => answers.map(({ status }) => status);

@@ -11,7 +11,7 @@ import { createWorld } from "../support/world.ts";
 import { until } from "./support.ts";
 
 /** How many events and interactions are sent. */
-const all = sizeOf({ quick: 1000, all: 4000, long: 10_000 });
+const all = sizeOf({ quick: 1000, all: 2000, long: 10_000 });
 /** After so many a world is made anew: some take away what the next ones are about. */
 const perWorld = 5000;
 const firstSeed = seedOf(7);

@@ -19,7 +19,7 @@ import { seedOf, sizeOf, tier } from "../support/size.ts";
 const { entries, menus } = commandTable();
 
 /** How many interactions are made. */
-const all = sizeOf({ quick: 60, all: 1000, long: 5000 });
+const all = sizeOf({ quick: 60, all: 300, long: 5000 });
 const seed = seedOf(1);
 /** Commands take rights away as well: after so many a world is made anew, so that not everything ends in a refusal. */
 const perWorld = 500;

@@ -20,7 +20,7 @@ import { createWorld, type World } from "../support/world.ts";
 const { entries, menus } = commandTable();
 
 /** How often a kind of button, menu or form is used; what leads to other commands says something new more often. */
-const [goes, uses] = [sizeOf({ quick: 5, all: 100, long: 100 }), sizeOf({ quick: 1, all: 3, long: 3 })];
+const [goes, uses] = [sizeOf({ quick: 5, all: 40, long: 100 }), sizeOf({ quick: 1, all: 3, long: 3 })];
 
 const held = { isHostile: false, seed: 0, verbs: [] as Verbs[] };
 

@@ -14,7 +14,7 @@ import { sizeOf } from "../support/size.ts";
 
 const isSqlite = inject("dialect") === "sqlite";
 /** How many random tamperings are tried; every one is to be found. */
-const tamperings = sizeOf({ quick: isSqlite ? 60 : 20, all: isSqlite ? 600 : 120, long: 5000 });
+const tamperings = sizeOf({ quick: isSqlite ? 60 : 20, all: isSqlite ? 200 : 60, long: 5000 });
 
 /** What an intruder with the database in hand can do; the triggers are out of their way. */
 interface Intruder {

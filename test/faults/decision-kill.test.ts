@@ -33,7 +33,7 @@ type Tables = Record<string, string[]>;
 const isPostgres = inject("dialect") === "postgres";
 /** How many places of each decision are tried; the long run tries all. */
 const isAll = tier === "long";
-const places = sizeOf({ quick: isPostgres ? 2 : 3, all: 16, long: Infinity });
+const places = sizeOf({ quick: isPostgres ? 2 : 3, all: 8, long: Infinity });
 const limit = { timeout: isAll ? 1_800_000 : 180_000 };
 /** Copies that one process decides on before it is killed. */
 const atOnce = 12;

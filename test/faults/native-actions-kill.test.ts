@@ -15,7 +15,7 @@ import { createEmptyCopy } from "../support/database.ts";
 import { createDice } from "../support/dice.ts";
 import { seedOf, sizeOf } from "../support/size.ts";
 
-const rounds = sizeOf({ quick: 3, all: 6, long: 40 });
+const rounds = sizeOf({ quick: 3, all: 4, long: 40 });
 /** So many are done while it runs, or while it is away: several slices of what is written at once. */
 const [actionsEach, missedEach] = [60, 180];
 

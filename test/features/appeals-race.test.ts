@@ -6,7 +6,7 @@ import { createAppealsGround, grounds, sendTo } from "./appeals-ground.ts";
 test("of many appeals against one decision at a time, under all its names and from every side, one is filed", async () => {
   const { world, judge, signIn, send, appeals, decide, forward } = await createAppealsGround();
   const filer = await world.staff("senior");
-  for (let round = 0; round < sizeOf({ quick: 1, all: 10, long: 50 }); round += 1) {
+  for (let round = 0; round < sizeOf({ quick: 1, all: 5, long: 50 }); round += 1) {
     const ann = world.member();
     const body = { user_id: ann.id, category: "raid", severity: "high", scope: "network", reason: "Took part in the raid of Monday." };
     const { reference } = (await world.post("/workflows/blacklist-user", body, { actor: filer })).body;

@@ -9,7 +9,7 @@ test("a record that is suspended, changed, revoked and swept at a time ends in o
   const { world, judge, decide } = await createAppealsGround();
   const [filer, owner, other] = [await world.staff("senior"), await world.staff("owner"), await world.staff("owner")];
   const sweep = () => world.app.workflows.resumeDue(systemCall("job", uuid7()));
-  for (let round = 0; round < sizeOf({ quick: 2, all: 20, long: 100 }); round += 1) {
+  for (let round = 0; round < sizeOf({ quick: 2, all: 8, long: 100 }); round += 1) {
     const ann = world.member();
     const body = { user_id: ann.id, category: "raid", severity: "low", scope: "network", reason: "Took part in the raid of Monday." };
     const origin = (await world.post("/workflows/blacklist-user", body, { actor: filer })).body.reference;

@@ -1,4 +1,5 @@
 // @module-tag postgres
+// @module-tag slow
 import { describe, expect, test } from "vitest";
 import { systemCall, type Call } from "../../src/kernel/call.ts";
 import type { User } from "../../src/sandbox/index.ts";

@@ -41,7 +41,7 @@ function instance(database: Database) {
 }
 
 const shared = shareWorld({ clock });
-const allocationCount = sizeOf({ quick: 40, all: 200, long: 200 });
+const allocationCount = sizeOf({ quick: 40, all: 100, long: 200 });
 
 test(`${allocationCount.toString()} allocations by 20 callers from three pools: no number twice, no gap but what was freed, and 409 where none is left`, async () => {
   const { world } = shared;
@@ -337,7 +337,7 @@ describe("random giving, keeping, confirming, taking, resting, retiring and wait
           );
         }
       }),
-      { numRuns: sizeOf({ quick: 10, all: 40, long: 400 }) },
+      { numRuns: sizeOf({ quick: 10, all: 20, long: 400 }) },
     );
   });
 });

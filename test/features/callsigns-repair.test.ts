@@ -535,6 +535,6 @@ test("whatever is damaged, a repair leaves nothing that it could repair, and und
       await ground.repair();
       expect((await ground.look()).plan).toEqual([]);
     }),
-    { numRuns: sizeOf({ quick: 15, all: 200, long: 5000 }) },
+    { numRuns: sizeOf({ quick: 15, all: 80, long: 5000 }) },
   );
 });

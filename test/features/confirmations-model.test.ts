@@ -284,7 +284,7 @@ test("whatever is said by whom, when and where, a change is carried out once aft
       bench.time.now += 86_401_000;
       await bench.confirmations.expireDue(systemCall("job", uuid7()));
     }),
-    { numRuns: sizeOf({ quick: 60, all: 100, long: 1000 }) },
+    { numRuns: sizeOf({ quick: 60, all: 80, long: 1000 }) },
   );
   const wanted = ["applied", "declined", "expired", "pending", "last_owner", "storage_busy", "record_not_found", "invalid_transition"];
   const refusals = ["conflict_of_interest", "permission_denied", "cannot_grant_unheld", "hierarchy_violation"];

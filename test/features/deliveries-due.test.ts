@@ -21,7 +21,7 @@ import { getWholeRequest } from "../../src/features/workflows/requests/workflows
 const system = () => systemCall("job", uuid7());
 const done: Performed = { outcome: "done", detail: "Done.", changed: true };
 const key = "test.dated";
-const requestCount = sizeOf({ quick: 6, all: 20, long: 20 });
+const requestCount = sizeOf({ quick: 6, all: 10, long: 20 });
 
 type Run = NonNullable<ReturnType<Effects["dueOf"]>>;
 

@@ -102,7 +102,7 @@ function createFollower(size: number) {
 
 const stories = fc.array(fc.record({ deed: fc.constantFrom(...deeds), which: fc.nat(30) }), { minLength: 1, maxLength: 60 });
 const sizes = fc.integer({ min: 1, max: 7 });
-const runs = { numRuns: sizeOf({ quick: 500, all: 20_000, long: 200_000 }), seed: seedOf(12) };
+const runs = { numRuns: sizeOf({ quick: 500, all: 8000, long: 200_000 }), seed: seedOf(12) };
 
 function play(story: readonly Step[], size: number) {
   const [origin, follower] = [createOrigin(), createFollower(size)];

@@ -134,7 +134,7 @@ test("after any changes of records, lists, links, servers and agreements, compar
         }
       })
       .beforeEach(() => emptied(database)),
-    { numRuns: sizeOf({ quick: 8, all: 40, long: 400 }) },
+    { numRuns: sizeOf({ quick: 8, all: 16, long: 400 }) },
   );
 });
 
@@ -165,7 +165,7 @@ test("many records compared at once make the matches that they make one after th
         expect(together).toEqual(alone);
       })
       .beforeEach(() => emptied(database)),
-    { numRuns: sizeOf({ quick: 4, all: 16, long: 160 }) },
+    { numRuns: sizeOf({ quick: 4, all: 8, long: 160 }) },
   );
 });
 

@@ -1,4 +1,5 @@
 // @module-tag postgres
+// @module-tag slow
 import { severities } from "../../src/kernel/vocabulary.ts";
 import { createAuditService } from "../../src/features/audit/audit.service.ts";
 import type { Access } from "../../src/features/permissions/access/access.ts";

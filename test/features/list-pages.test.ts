@@ -7,7 +7,7 @@ import { walkLimits } from "../../src/database/walk.ts";
 import { inTurn, sizeOf, tier } from "../support/size.ts";
 import { createWorld } from "../support/world.ts";
 
-const entries = sizeOf({ quick: 30, all: 150, long: 300 });
+const entries = sizeOf({ quick: 30, all: 75, long: 300 });
 const limit = 7;
 const usual = { ...walkLimits };
 const lower = [

@@ -78,7 +78,7 @@ test("a ban and a timeout that somebody lifts by hand end what the bot did, and 
 });
 
 test("what was done while the service was away is read from where it stopped, in order and each once; nothing before its first start", async () => {
-  const size = sizeOf({ quick: 120, all: 1000, long: 1000 });
+  const size = sizeOf({ quick: 120, all: 400, long: 1000 });
   const world = await createWorld();
   const [mona, owner] = [await world.staff("moderator"), await world.staff("owner")];
   const people = world.guild.addMembers(size);
@@ -106,7 +106,7 @@ test("what was done while the service was away is read from where it stopped, in
 });
 
 test("a burst is written in slices, and the service answers meanwhile", async () => {
-  const size = sizeOf({ quick: 150, all: 1000, long: 1000 });
+  const size = sizeOf({ quick: 150, all: 400, long: 1000 });
   const world = await createWorld();
   const [mona, owner] = [await world.staff("moderator"), await world.staff("owner")];
   for (const person of world.guild.addMembers(size)) world.guild.ban(person, { by: mona });

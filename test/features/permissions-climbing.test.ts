@@ -5,8 +5,8 @@ import { seedOf, sizeOf } from "../support/size.ts";
 import type { Answer, World } from "../support/world.ts";
 import { createJudgedWorld } from "../contract/world.ts";
 
-const editCount = sizeOf({ quick: 80, all: 1000, long: 10_000 });
-const leastPerKind = sizeOf({ quick: 1, all: 20, long: 200 });
+const editCount = sizeOf({ quick: 80, all: 400, long: 10_000 });
+const leastPerKind = sizeOf({ quick: 1, all: 8, long: 200 });
 const upkeepEvery = 40;
 /** Printed with every failure, to play the same edits again. */
 const seed = seedOf(20_261_122);

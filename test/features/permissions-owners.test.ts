@@ -1,3 +1,4 @@
+// @module-tag slow
 import { expect, test } from "vitest";
 import type { User } from "../../src/sandbox/index.ts";
 import { systemCall } from "../../src/kernel/call.ts";

@@ -1,4 +1,5 @@
 // @module-tag both
+// @module-tag slow
 import { expect, test } from "vitest";
 import { registry } from "../../src/features/privacy/registry/registry.ts";
 import type { Model, Column } from "../../src/features/privacy/registry/types.ts";

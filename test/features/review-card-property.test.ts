@@ -152,7 +152,7 @@ function expectState(card: CardMessage, view: WorkflowView, words: Translate): v
   expect(fieldIn(card, words("card votes"))).toBe(votes);
 }
 
-const runs = { numRuns: sizeOf({ quick: 80, all: 400, long: 4000 }) };
+const runs = { numRuns: sizeOf({ quick: 80, all: 150, long: 4000 }) };
 
 describe("the card of a request", () => {
   test("in a channel is within every limit, always tells state and votes, and its buttons say what they mean", () => {

@@ -19,7 +19,7 @@ interface Step {
 
 const ranks: Readonly<Record<string, number>> = { owner: 100, admin: 80, senior: 60, moderator: 40, viewer: 10 };
 const rankOf = (key: string): number | undefined => ranks[key];
-const followRuns = sizeOf({ quick: 1, all: 10, long: 25 });
+const followRuns = sizeOf({ quick: 1, all: 5, long: 25 });
 /** The link waits longer from one outage to the next, half a minute and a quarter at most, and one outage may cost it two attempts. */
 const outageMs = 100_000;
 const at = new Date("2026-11-22T10:00:00.000Z");

@@ -150,12 +150,12 @@ test("whatever happens in whatever order, what stands in Discord is what the rul
     fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 20 }), async (steps) => {
       await play(opened, createHall(freshId()), steps);
     }),
-    { numRuns: sizeOf({ quick: 6, all: 60, long: 2000 }), seed: seedOf(7) },
+    { numRuns: sizeOf({ quick: 6, all: 30, long: 2000 }), seed: seedOf(7) },
   );
 }, 1_800_000);
 
 test("killed before or after any write, the service loses no action and does none twice", async () => {
-  const most = sizeOf({ quick: 1, all: 40, long: 200 });
+  const most = sizeOf({ quick: 1, all: 20, long: 200 });
   let isOver = false;
   for (let at = 1; at <= most && !isOver; at += 1) {
     for (const moment of ["before", "after"] as const) {

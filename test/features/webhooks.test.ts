@@ -1,3 +1,4 @@
+// @module-tag slow
 import { describe, expect, test } from "vitest";
 import { emit, openEvent } from "./events-listener.ts";
 import { insertRows } from "../../src/database/insert.ts";

@@ -5,7 +5,7 @@ import { createGround, freshId, ownGuilds, type Answer, type Ground } from "./wo
 import { sizeOf } from "../support/size.ts";
 
 /** Rounds of each duel; the long run sets RACES. */
-const rounds = sizeOf({ quick: 3, all: 30, long: 500 });
+const rounds = sizeOf({ quick: 3, all: 12, long: 500 });
 const limit = { timeout: 30_000 + rounds * 1500 };
 /** Requests that are fought for at the same time. */
 const atOnce = 5;

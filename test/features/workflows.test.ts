@@ -12,7 +12,7 @@ const serverListing = { category: "raiding", severity: "high", member_policy: "f
 const poaching = { kind: "report", offendingServerId: "1", victimServerId: "2", occurredAt: "2026-11-20T10:00:00.000Z" };
 const denial = { decision: "deny", reason: "There is not enough evidence." };
 const times = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
-const atOnce = sizeOf({ quick: 60, all: 200, long: 200 });
+const atOnce = sizeOf({ quick: 60, all: 100, long: 200 });
 
 async function file(ground: Ground, kind: string, body: object, actor: string) {
   const answer = await ground.post(`/workflows/${kind}`, body, { actor });

@@ -11,7 +11,7 @@ import { seedOf, sizeOf } from "../support/size.ts";
 
 /** From so many sequences on, everything usual comes up. */
 const enough = 150;
-const runs = sizeOf({ quick: 25, all: 150, long: 20_000 });
+const runs = sizeOf({ quick: 25, all: 75, long: 20_000 });
 const seed = seedOf(5);
 
 /** Every sequence would go as the model says if nothing could be done in any: so these have to come up. */

@@ -24,9 +24,9 @@ export function sizeOf(sizes: Readonly<Record<Tier, number>>): number {
   return Number(process.env["RUNS"] ?? sizes[tier]);
 }
 
-/** @returns how many runs a property makes that is tried `all` times in that tier: a quarter in the quick one, ten times as many in the long one */
-export function runsOf(all: number): number {
-  return sizeOf({ quick: Math.ceil(all / 4), all, long: all * 10 });
+/** @returns how many runs a property makes that is worth `usual` of them: a quarter in the quick tier, half of them in the whole one, ten times as many in the long one */
+export function runsOf(usual: number): number {
+  return sizeOf({ quick: Math.ceil(usual / 4), all: Math.ceil(usual / 2), long: usual * 10 });
 }
 
 /**

@@ -12,7 +12,7 @@ import { seedOf, sizeOf, tier } from "../../support/size.ts";
 
 /** From so many sequences on, everything usual comes up. */
 const enough = 40;
-const runs = sizeOf({ quick: 5, all: 100, long: 20_000 });
+const runs = sizeOf({ quick: 5, all: 50, long: 20_000 });
 const seed = seedOf(6);
 /** A database is left behind before it grows slow. */
 const perGround = 100;

@@ -5,7 +5,7 @@ import { createReversalGround, type ReversalGround } from "./reversal.ground.ts"
 import { histories, kinds, several, wishes, type History, type Wish } from "./reversal.steps.ts";
 import { seedOf, sizeOf } from "../../support/size.ts";
 
-const runs = sizeOf({ quick: 1, all: 10, long: 300 });
+const runs = sizeOf({ quick: 1, all: 5, long: 300 });
 const seed = seedOf(3);
 const timeout = 36_000_000;
 
