@@ -92,7 +92,6 @@ test.runIf(hasCurl)(
     demo.tell("SIGTERM");
     expect(await demo.end()).toEqual({ code: 0, left: [] });
   },
-  120_000,
 );
 
 test("the demo that is played once leaves nothing behind", async () => {
@@ -112,5 +111,4 @@ test.each(["SIGINT", "SIGTERM"] as const)(
     expect(await demo.end()).toMatchObject({ code: 1, left: [] });
     expect(demo.said()).toContain("it was told to stop before its end");
   },
-  120_000,
 );

@@ -171,5 +171,4 @@ test.each(Object.entries(ways))(
     expect(accepted.length).toBeGreaterThanOrEqual(92);
     expect(kept).toEqual(accepted.toSorted());
   },
-  120_000,
 );

@@ -297,30 +297,26 @@ async function onServer(ground: Ground, url: string, work: (intruder: Intruder) 
   }
 }
 
-test(
-  `of ${tamperings.toString()} random tamperings every one is found, and untouched copies are whole`,
-  async () => {
-    const original = await createOriginal();
-    const names = Object.keys(tricks);
-    const kinds = new Map<string, number>();
-    for (let index = 0; index < tamperings; index += 1) {
-      const name = names[index % names.length] ?? "";
-      const answer = await onCopy(original, index % 4, (intruder) => (tricks[name] as (typeof tricks)[string])(intruder, original.count));
-      expect({ name, index, ...answer }).toMatchObject({
-        name,
-        index,
-        ok: false,
-        kind: expect.any(String),
-        first_bad_seq: expect.any(Number),
-      });
-      kinds.set(answer.kind ?? "", (kinds.get(answer.kind ?? "") ?? 0) + 1);
-      if (index % 10 === 0)
-        expect(await onCopy(original, 4, () => Promise.resolve())).toEqual({ ok: true, entries: original.count, checkpoints: 6 });
-    }
-    console.info(Object.fromEntries(kinds));
-    // What a trick is found as depends on where it hits: only many of them are sure to show every kind.
-    const usual = ["entry_changed", "payload_changed", "details_missing", "checkpoint_mismatch", "tail_missing"];
-    if (tamperings >= 1000) expect([...kinds.keys()]).toEqual(expect.arrayContaining(usual));
-  },
-  Math.max(60_000, tamperings * 400),
-);
+test(`of ${tamperings.toString()} random tamperings every one is found, and untouched copies are whole`, async () => {
+  const original = await createOriginal();
+  const names = Object.keys(tricks);
+  const kinds = new Map<string, number>();
+  for (let index = 0; index < tamperings; index += 1) {
+    const name = names[index % names.length] ?? "";
+    const answer = await onCopy(original, index % 4, (intruder) => (tricks[name] as (typeof tricks)[string])(intruder, original.count));
+    expect({ name, index, ...answer }).toMatchObject({
+      name,
+      index,
+      ok: false,
+      kind: expect.any(String),
+      first_bad_seq: expect.any(Number),
+    });
+    kinds.set(answer.kind ?? "", (kinds.get(answer.kind ?? "") ?? 0) + 1);
+    if (index % 10 === 0)
+      expect(await onCopy(original, 4, () => Promise.resolve())).toEqual({ ok: true, entries: original.count, checkpoints: 6 });
+  }
+  console.info(Object.fromEntries(kinds));
+  // What a trick is found as depends on where it hits: only many of them are sure to show every kind.
+  const usual = ["entry_changed", "payload_changed", "details_missing", "checkpoint_mismatch", "tail_missing"];
+  if (tamperings >= 1000) expect([...kinds.keys()]).toEqual(expect.arrayContaining(usual));
+});

@@ -88,7 +88,7 @@ test("of 150 members whom a followed list names without a rule one message tells
   await within(() => texts().includes(over), 60_000);
   expect(texts().filter((text) => text === over)).toHaveLength(1);
   expect(isTold()).toBe(true);
-}, 180_000);
+});
 
 test("ten people of a list and hour are told of one by one, the rest together, each list for itself and in its own server", async () => {
   const { harbour, bay, followed, happen, joined, cleared, alerts, texts } = await ground();
@@ -135,7 +135,7 @@ test("urgent alerts go ahead of a hundred that wait, and each kind keeps its ord
   await within(() => texts().length === 102, 60_000);
   const pools = texts().flatMap((text) => /\*\*pool(\d+)\*\*/.exec(text)?.[1] ?? []);
   expect(pools).toEqual(Array.from({ length: 100 }, (_, index) => index.toString()));
-}, 90_000);
+});
 
 test("an alert whose content Discord refuses is left out, logged and counted, and those after it are told", async () => {
   const lines: string[] = [];

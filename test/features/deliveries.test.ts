@@ -222,38 +222,34 @@ test("what the bot did for an approval is taken back with it, but never what sto
 test.each([
   ["is noted", false],
   ["is never noted", true],
-])(
-  "what is called off while the bot is at it is taken back, whether its end %s",
-  async (_, isLost) => {
-    const { world } = shared;
-    const { id, decide, reverse, become, effects } = await scene();
-    const [person, role] = [world.member(), world.guild.createRole("briefly")];
-    await decide({ decision: "approve" });
-    await become("notice.requester", "done");
-    let letGo = (): void => undefined;
-    const reversed = new Promise<void>((resolve) => (letGo = resolve));
-    const restore = between((real) => async (action, earlier) => {
-      const performed = await real.perform(action, earlier);
-      if (action.kind !== "role_add") return performed;
-      await reversed;
-      if (isLost) throw new Error("nobody hears how it ended");
-      return performed;
-    });
-    await leave(id, "test.role", { kind: "role_add", ...onMember(person), roleId: role.id });
-    await world.sandbox.waitFor(() => world.guild.member(person)?.roles.includes(role.id) === true, limit);
-    await reverse();
-    expect(await effects("test.role")).toMatchObject([{ status: "skipped", attempts: 1 }]);
-    letGo();
-    if (isLost) {
-      await deliver();
-      expect(await effects("test.role.undo")).toEqual([]);
-      later(61);
-      await deliver();
-    }
-    await become("test.role.undo", "done");
-    restore();
-    expect(world.guild.member(person)?.roles).toEqual([]);
-    expect(await effects("test.role")).toMatchObject([{ status: "reversed", due_at: null }]);
-  },
-  30_000,
-);
+])("what is called off while the bot is at it is taken back, whether its end %s", async (_, isLost) => {
+  const { world } = shared;
+  const { id, decide, reverse, become, effects } = await scene();
+  const [person, role] = [world.member(), world.guild.createRole("briefly")];
+  await decide({ decision: "approve" });
+  await become("notice.requester", "done");
+  let letGo = (): void => undefined;
+  const reversed = new Promise<void>((resolve) => (letGo = resolve));
+  const restore = between((real) => async (action, earlier) => {
+    const performed = await real.perform(action, earlier);
+    if (action.kind !== "role_add") return performed;
+    await reversed;
+    if (isLost) throw new Error("nobody hears how it ended");
+    return performed;
+  });
+  await leave(id, "test.role", { kind: "role_add", ...onMember(person), roleId: role.id });
+  await world.sandbox.waitFor(() => world.guild.member(person)?.roles.includes(role.id) === true, limit);
+  await reverse();
+  expect(await effects("test.role")).toMatchObject([{ status: "skipped", attempts: 1 }]);
+  letGo();
+  if (isLost) {
+    await deliver();
+    expect(await effects("test.role.undo")).toEqual([]);
+    later(61);
+    await deliver();
+  }
+  await become("test.role.undo", "done");
+  restore();
+  expect(world.guild.member(person)?.roles).toEqual([]);
+  expect(await effects("test.role")).toMatchObject([{ status: "reversed", due_at: null }]);
+});

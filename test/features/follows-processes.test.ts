@@ -176,4 +176,4 @@ test("a feed that is forged or reordered between two processes is refused, also 
     expect(await follower.done("POST", `${path}/refresh`), what).toMatchObject({ state: "following", problem: null });
     expect(await said()).toHaveLength(before.length + 1);
   }
-}, 300_000);
+});

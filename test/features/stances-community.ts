@@ -42,7 +42,7 @@ export async function community(env: Record<string, string> = {}, options: Pick<
 }
 
 /** Waits until something is so; says how long it took, in milliseconds, or else what is so instead. */
-export async function within(isSo: () => boolean | Promise<boolean>, most = 10_000, what?: () => Promise<unknown>): Promise<number> {
+export async function within(isSo: () => boolean | Promise<boolean>, most = 60_000, what?: () => Promise<unknown>): Promise<number> {
   for (const began = performance.now(); ; await pause(5)) {
     const ms = performance.now() - began;
     if (await isSo()) return ms;
