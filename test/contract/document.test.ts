@@ -204,7 +204,7 @@ test("every route, asked as it should be and by all who should not, answers only
   const delivery = await vi.waitFor(async () => {
     const attempts = (await world.get(`/webhooks/${hook}/deliveries`, { actor: owner })).body.data;
     return (attempts[0] ?? expect.unreachable("nothing was sent")).id as string;
-  });
+  }, 60_000);
   /** What `{id}` stands for; the longest beginning of a path that fits counts. */
   world.guild.timeout(person, 60, { by: owner });
   await settled(world);

@@ -19,7 +19,7 @@ function headsOf(port: number, bytes: string): Promise<Head[]> {
     const late = setTimeout(() => {
       socket.destroy();
       reject(new Error(`the connection stayed open after ${JSON.stringify(bytes)}; received ${JSON.stringify(received)}`));
-    });
+    }, 120_000);
     socket.on("data", (chunk) => (received += chunk.toString("latin1")));
     socket.on("error", () => undefined);
     socket.on("close", () => {
