@@ -3,15 +3,14 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { fileURLToPath } from "node:url";
+import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { installation } from "../cli/installation.ts";
 import { freePort } from "../support/free-port.ts";
 import { createWorld, type Level } from "../support/world.ts";
 import { createTeller } from "./follows-ground.ts";
 import { within } from "./stances-community.ts";
 import { freshId } from "./workflows-ground.ts";
-
-const root = fileURLToPath(new URL("../..", import.meta.url));
 
 /** The service as a process of its own, which can be killed and started again; set up in this process first. */
 async function createProcess(level: Level, more: Record<string, string> = {}) {
@@ -36,10 +35,11 @@ async function createProcess(level: Level, more: Record<string, string> = {}) {
     LOG_LEVEL: "warn",
   };
   const url = `http://127.0.0.1:${port}`;
+  const main = join(dirname((await installation()).program), "..", "dist", "main.js");
   let child: ChildProcess | undefined;
 
   async function start(): Promise<void> {
-    child = spawn(process.execPath, ["--import", "tsx", "src/main.ts"], { cwd: root, env, stdio: ["ignore", "ignore", "inherit"] });
+    child = spawn(process.execPath, [main], { env, stdio: ["ignore", "ignore", "inherit"] });
     const isReady = () =>
       fetch(`${url}/readyz`).then(
         ({ status }) => status === 200,
