@@ -194,8 +194,9 @@ test(
     for (const [index, least] of leastReaching[tier].entries())
       expect([told, index + 1, counts.reaching((index + 1) as 1 | 2 | 3).length >= least]).toEqual([told, index + 1, true]);
     if (tier === "quick") return;
-    // With some dice one of them gets no further than a step.
-    expect([told, giving.filter((key) => !counts.reaching(2).includes(key)).slice(1)]).toEqual([told, []]);
+    // With some dice one of them gets no further than a step, or two of them where there are few chains.
+    const unlucky = giving.filter((key) => !counts.reaching(2).includes(key));
+    expect([told, unlucky.slice(tier === "long" ? 1 : 2)]).toEqual([told, []]);
   },
-  60_000 + total * 2000,
+  600_000 + total * 2000,
 );

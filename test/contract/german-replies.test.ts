@@ -127,7 +127,7 @@ async function shownBy(run: Run): Promise<{ what: "replies" | "forms" | "choices
 }
 
 /** How many commands are given with whatever fits their options. */
-const count = sizeOf({ quick: 150, all: 800, long: 20_000 });
+const count = sizeOf({ quick: 150, all: 400, long: 20_000 });
 const seed = seedOf(1);
 /** Commands take rights away as well: after so many somebody else goes on. */
 const perPerson = 25;

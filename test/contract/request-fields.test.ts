@@ -1,3 +1,4 @@
+// @module-tag sqlite
 // @module-tag slow
 import { describe, expect, test } from "vitest";
 import { kinds } from "../../src/features/workflows/kinds/kinds.ts";

@@ -1,3 +1,4 @@
+// @module-tag sqlite
 // @module-tag slow
 import { commandTable } from "../../src/features.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

@@ -15,7 +15,7 @@ import { freshId } from "../features/workflows-ground.ts";
 import { createWorldForProcess, spawnService } from "../support/service-process.ts";
 import { sizeOf } from "../support/size.ts";
 
-const rounds = sizeOf({ quick: 3, all: 10, long: 100 });
+const rounds = sizeOf({ quick: 3, all: 6, long: 100 });
 /** In each round, of each program that looks at the database. */
 const looksEach = 2;
 /** An online backup begins anew at each write of another process. One that does not end is ended, without a word to the database. */

@@ -10,7 +10,7 @@ import { seedOf, sizeOf } from "../support/size.ts";
 import { freePort } from "../support/free-port.ts";
 
 const enough = 250;
-const flows = sizeOf({ quick: 20, all: 150, long: 2000 });
+const flows = sizeOf({ quick: 20, all: 80, long: 2000 });
 const seed = seedOf(1);
 
 const pieceLength = 20;

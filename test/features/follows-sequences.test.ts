@@ -62,7 +62,7 @@ describe("whatever happens at the origin, and whoever restarts in between", () =
         if (active.length > 150) for (const row of active) await revoke(origin, row.id);
       }),
       {
-        numRuns: sizeOf(inject("dialect") === "sqlite" ? { quick: 3, all: 60, long: 2000 } : { quick: 3, all: 20, long: 300 }),
+        numRuns: sizeOf(inject("dialect") === "sqlite" ? { quick: 3, all: 25, long: 2000 } : { quick: 3, all: 10, long: 300 }),
         seed: seedOf(11),
         endOnFailure: true,
       },
