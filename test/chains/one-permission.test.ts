@@ -23,7 +23,7 @@ const perPermission = sizeOf({ quick: 1, all: 2, long: 120 });
 const grave = (key: string): boolean => /^(clients|permissions|staffroles|staff\.suspend|system|users\.redact)|\.decide$/.test(key);
 /** How often in proportion; the quick tier spares those that say nothing of what others may do, and tries one in three of the rest. */
 function weightOf(key: string, index: number): number {
-  if (giving.some((one) => one === key)) return tier === "quick" ? 12 : 18;
+  if (giving.some((one) => one === key)) return tier === "quick" ? 12 : tier === "all" ? 36 : 18;
   if (tier !== "quick") return grave(key) ? 6 : 1;
   return grave(key) || index % 3 === 0 ? 1 : 0;
 }
@@ -33,7 +33,7 @@ const seed = seedOf(20_261_125);
 /** How many permissions are to be found from which chains go one, two and three successful writes far. */
 const leastReaching: Readonly<Record<Tier, [one: number, two: number, three: number]>> = {
   quick: [12, 3, 1],
-  all: [38, 13, 3],
+  all: [32, 10, 2],
   long: [60, 45, 25],
 };
 /** Of a hundred steps, so many are slash commands. */
@@ -194,9 +194,8 @@ test(
     for (const [index, least] of leastReaching[tier].entries())
       expect([told, index + 1, counts.reaching((index + 1) as 1 | 2 | 3).length >= least]).toEqual([told, index + 1, true]);
     if (tier === "quick") return;
-    // With some dice one of them gets no further than a step, or two of them where there are few chains.
-    const unlucky = giving.filter((key) => !counts.reaching(2).includes(key));
-    expect([told, unlucky.slice(tier === "long" ? 1 : 2)]).toEqual([told, []]);
+    // With some dice one of them gets no further than a step.
+    expect([told, giving.filter((key) => !counts.reaching(2).includes(key)).slice(1)]).toEqual([told, []]);
   },
   600_000 + total * 2000,
 );

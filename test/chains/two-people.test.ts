@@ -8,7 +8,7 @@ import { askedByColleague, createLoner, createLonerSteps, dangerous, managing, t
 import { createPlayer, gained, heldBy, keysOf, within, type KeyState, type Step } from "./play.ts";
 
 /** How many chains of up to four calls are made with each of the settings. */
-const perSetting = sizeOf({ quick: 20, all: 10, long: 4000 });
+const perSetting = sizeOf({ quick: 20, all: 20, long: 4000 });
 const perPerson = 20;
 const seed = seedOf(20_261_126);
 const both = { SECOND_PERSON_FOR_DANGER: "true", CONFIRM_IN_DISCORD: "permissions,keys,erasure" };
