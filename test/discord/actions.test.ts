@@ -1,4 +1,6 @@
 // @module-tag sqlite
+import { systemCall } from "../../src/kernel/call.ts";
+import { ProblemError } from "../../src/kernel/errors.ts";
 import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { auditReason, messageBody } from "../../src/discord/actions/kinds.ts";
@@ -388,6 +390,37 @@ test("of two that want the same at once, one has done it", async () => {
   const action = kinds.role_add.action(world) as DirectAction;
   const both = await Promise.all([perform(action), perform({ ...action, id: "effect-2" })]);
   expect(both.map((performed) => performed.outcome === "done" && performed.changed)).toEqual([true, false]);
+});
+
+test("an outcome that a busy storage does not take is written again, and not after the lease", async () => {
+  const world = await start();
+  const { database, drop } = await createTestDatabase();
+  onTestFinished(drop);
+  const action = kinds.role_add.action(world);
+  const ends: string[] = [];
+  const tasks = createActing({
+    database,
+    discord: { actions: { perform: world.perform }, status: () => ({ state: "ready" }) as ReturnType<DiscordPort["status"]> },
+    events: { emit: () => undefined },
+    guildState: { presences: { onSeen: () => undefined, joinedAt: () => undefined } },
+    judge: { now: () => null },
+    clock: systemClock,
+    logger: createLog().logger,
+  }).tasksOf({
+    name: "tried",
+    due: () => Promise.resolve(ends.includes("done") ? [] : [{ id: "1", key: "1", dueAt: new Date() }]),
+    nextDue: () => Promise.resolve(null),
+    claim: () => Promise.resolve(ends.length === 0 ? { action, attempts: 1, mayBeDone: false } : undefined),
+    end: (_tx, _claimed, { state }) => {
+      ends.push(ends.length < 2 ? "busy" : state);
+      if (ends.length < 3) throw new ProblemError("storage_busy", { retryAfter: 1 });
+      return Promise.resolve({ cause: { feature: "list", id: "1", place: 0, reference: "BL-000001" }, isWritten: false });
+    },
+    waitingFor: () => Promise.resolve([]),
+    requeue: () => Promise.resolve(),
+  });
+  expect(await tasks.runDue(systemCall("job", "1"))).toBe(1);
+  expect(ends).toEqual(["busy", "busy", "done"]);
 });
 
 test("hostile text alerts nobody, and too long text is cut", async () => {
