@@ -374,11 +374,12 @@ describe("when the answer is lost", () => {
   });
 });
 
-test("of two that want the same at once, one has done it", async () => {
+/** What acts in Discord, with a database and nobody to tell. */
+async function startActing() {
   const world = await start();
   const { database, drop } = await createTestDatabase();
   onTestFinished(drop);
-  const { perform } = createActing({
+  const acting = createActing({
     database,
     discord: { actions: { perform: world.perform }, status: () => ({ state: "ready" }) as ReturnType<DiscordPort["status"]> },
     events: { emit: () => undefined },
@@ -387,26 +388,22 @@ test("of two that want the same at once, one has done it", async () => {
     clock: systemClock,
     logger: createLog().logger,
   });
+  return { world, acting };
+}
+
+test("of two that want the same at once, one has done it", async () => {
+  const { world, acting } = await startActing();
+  const { perform } = acting;
   const action = kinds.role_add.action(world) as DirectAction;
   const both = await Promise.all([perform(action), perform({ ...action, id: "effect-2" })]);
   expect(both.map((performed) => performed.outcome === "done" && performed.changed)).toEqual([true, false]);
 });
 
 test("an outcome that a busy storage does not take is written again, and not after the lease", async () => {
-  const world = await start();
-  const { database, drop } = await createTestDatabase();
-  onTestFinished(drop);
+  const { world, acting } = await startActing();
   const action = kinds.role_add.action(world);
   const ends: string[] = [];
-  const tasks = createActing({
-    database,
-    discord: { actions: { perform: world.perform }, status: () => ({ state: "ready" }) as ReturnType<DiscordPort["status"]> },
-    events: { emit: () => undefined },
-    guildState: { presences: { onSeen: () => undefined, joinedAt: () => undefined } },
-    judge: { now: () => null },
-    clock: systemClock,
-    logger: createLog().logger,
-  }).tasksOf({
+  const tasks = acting.tasksOf({
     name: "tried",
     due: () => Promise.resolve(ends.includes("done") ? [] : [{ id: "1", key: "1", dueAt: new Date() }]),
     nextDue: () => Promise.resolve(null),

@@ -41,12 +41,15 @@ export async function community(env: Record<string, string> = {}, options: Pick<
   };
 }
 
-/** Waits until something is so; says how long it took, in milliseconds, or else what is so instead. */
+/**
+ * Waits until something is so; says how long it took, in milliseconds.
+ * @param what says what is so instead, when it takes too long
+ */
 export async function within(isSo: () => boolean | Promise<boolean>, most = 60_000, what?: () => Promise<unknown>): Promise<number> {
   for (const began = performance.now(); ; await pause(5)) {
     const ms = performance.now() - began;
     if (await isSo()) return ms;
-    if (ms > most) throw new Error(`not within ${most.toString()} ms: ${JSON.stringify(await what?.())}`);
+    if (ms > most) throw new Error(`not within ${most.toString()} ms${what === undefined ? "" : `: ${JSON.stringify(await what())}`}`);
   }
 }
 
