@@ -35,15 +35,17 @@ async function start({ apiBase, deadlineMs, isServed = true }: Given = {}) {
   guild.addMember(boss, { roles: [high] });
   guild.addMember(robot);
   const [channel, foreignChannel] = [guild.createChannel("log"), foreign.createChannel("log")];
-  const { perform } = createDiscordActions({
+  const clock = { now: () => new Date(Date.now() + clock.isAheadBy), isAheadBy: 0 };
+  const { perform, sent } = createDiscordActions({
     rest,
+    clock,
     logger,
     served: isServed ? { has: () => true } : new Set([foreign.id]),
     ...(deadlineMs !== undefined && { deadlineMs }),
   });
   /** What the bot has changed or said. */
   const calls = () => sandbox.exchanges.filter(({ method, path }) => method !== "GET" && path !== "/users/@me/channels");
-  return { sandbox, guild, foreign, low, high, ann, boss, stranger, robot, channel, foreignChannel, perform, calls, log };
+  return { sandbox, guild, foreign, low, high, ann, boss, stranger, robot, channel, foreignChannel, perform, sent, clock, calls, log };
 }
 
 type World = Awaited<ReturnType<typeof start>>;
@@ -418,6 +420,17 @@ test("an outcome that a busy storage does not take is written again, and not aft
   });
   expect(await tasks.runDue(systemCall("job", "1"))).toBe(1);
   expect(ends).toEqual(["busy", "busy", "done"]);
+});
+
+test("what the bot has just done it knows as its own, however the machine's clock is set since", async () => {
+  const { guild, ann, perform, sent, clock } = await start();
+  const ban = { kind: "ban", guildId: guild.id, userId: ann.id } as const;
+  expect(sent.has(ban)).toBe(false);
+  await perform({ ...every, ...ban });
+  clock.isAheadBy = 2 * hour;
+  expect([sent.has(ban), sent.has({ ...ban, kind: "unban" })]).toEqual([true, false]);
+  clock.isAheadBy = -2 * hour;
+  expect(sent.has(ban)).toBe(true);
 });
 
 test("hostile text alerts nobody, and too long text is cut", async () => {
