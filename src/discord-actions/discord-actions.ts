@@ -1,11 +1,9 @@
-import { setTimeout as delay } from "node:timers/promises";
 import type { Database, Tx } from "../database/database.ts";
 import type { Discord } from "../discord/client.ts";
 import type { Call } from "../kernel/call.ts";
 import { DiscordAction, type Performed } from "../kernel/discord-port.ts";
 import type { Clock } from "../kernel/clock.ts";
-import { ProblemError } from "../kernel/errors.ts";
-import { backOff } from "../kernel/pause.ts";
+import { backOff, persistently } from "../kernel/pause.ts";
 import { createTurns } from "../kernel/turns.ts";
 import type { Logger } from "pino";
 import { createTasks, type Attempted, type Tasks } from "../kit/task.ts";
@@ -88,6 +86,14 @@ export function createDiscordActions({ database, discord, events, guildState, ju
     tasksOf<Claim extends Claimed>(source: ActionSource<Claim>): Tasks {
       const returns = createReturns(source, { database, presences: guildState.presences, logger }, () => tasks.wake());
 
+      /** What came of it is known: a storage that is busy is asked again, as nobody else may try before the lease has ended. */
+      async function write(call: Call, claimed: Claim, performed: Performed | undefined, since: number): Promise<Attempted> {
+        const began = performance.now();
+        const pauseOf = (tries: number): number | undefined =>
+          performance.now() - began > insistMs ? undefined : backOff(tries, { firstMs: 100, mostMs: 2000 });
+        return await persistently(() => writeOnce(call, claimed, performed, since), pauseOf);
+      }
+
       async function writeOnce(call: Call, claimed: Claim, performed: Performed | undefined, since: number): Promise<Attempted> {
         return await database.write(call, async (tx) => {
           const outcome = performed === undefined ? spent : outcomeOf(tx.now, claimed, performed);
@@ -100,18 +106,6 @@ export function createDiscordActions({ database, discord, events, guildState, ju
           });
           return outcome.state === "later" ? "later" : "ended";
         });
-      }
-
-      /** What came of it is known: a storage that is busy is asked again, as nobody else may try before the lease has ended. */
-      async function write(...given: Parameters<typeof writeOnce>): Promise<Attempted> {
-        for (let tries = 1, began = performance.now(); ; tries += 1)
-          try {
-            return await writeOnce(...given);
-          } catch (error) {
-            const isBusy = error instanceof ProblemError && error.code === "storage_busy";
-            if (!isBusy || performance.now() - began > insistMs) throw error;
-            await delay(backOff(tries, { firstMs: 100, mostMs: 2000 }));
-          }
       }
 
       /** Take it on, do it and write down what came of it. */

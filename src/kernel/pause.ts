@@ -1,3 +1,6 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { ProblemError } from "./errors.ts";
+
 /** Wait; an abort of the signal ends the wait early. Always resolves. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
@@ -52,4 +55,24 @@ export interface BackOff {
 export function backOff(attempts: number, { firstMs = 5000, mostMs = 3_600_000, leastMs = 0 }: BackOff = {}): number {
   const jitter = 0.75 + Math.random() / 2;
   return Math.max(leastMs, Math.min(firstMs * 2 ** (attempts - 1), mostMs) * jitter);
+}
+
+/**
+ * Work on the storage that is done again while the storage is busy.
+ * @param pauseOf how long to wait after so many attempts, in milliseconds; undefined: no longer
+ * @throws whatever the work throws, and that the storage is busy where it is not tried again
+ */
+export async function persistently<T>(
+  work: () => Promise<T>,
+  pauseOf: (tries: number, busy: ProblemError) => number | undefined,
+): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      const ms = error instanceof ProblemError && error.code === "storage_busy" ? pauseOf(tries, error) : undefined;
+      if (ms === undefined) throw error;
+      await delay(ms);
+    }
+  }
 }

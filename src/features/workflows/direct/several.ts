@@ -1,10 +1,10 @@
 import { hash } from "node:crypto";
-import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Database, Tx } from "../../../database/database.ts";
 import type { Call } from "../../../kernel/call.ts";
 import { ProblemError } from "../../../kernel/errors.ts";
 import { uuid7 } from "../../../kernel/ids.ts";
+import { persistently } from "../../../kernel/pause.ts";
 import type { Left } from "./direct.schema.ts";
 
 /** How many people are written in one transaction: few enough that everybody else waits for a moment only, however slow the machine is. */
@@ -43,7 +43,8 @@ export async function inParts<Row>(
     const idempotency = { scope: hash("sha256", `${scope}\n${from.toString()}`), fingerprint, status };
     const part = userIds.slice(from, from + writtenTogether);
     try {
-      rows.push(...(await persistently(() => database.write({ ...call, idempotency, replayed: false }, (tx) => write(tx, part, rows)))));
+      const writePart = (): Promise<Row[]> => database.write({ ...call, idempotency, replayed: false }, (tx) => write(tx, part, rows));
+      rows.push(...(await persistently(writePart, pauseOf)));
     } catch (error) {
       if (from === 0) throw error;
       if (!(error instanceof ProblemError)) logger.error({ err: error }, "the rest of several bans could not be written");
@@ -53,17 +54,9 @@ export async function inParts<Row>(
   return { rows, left: null };
 }
 
-/** @throws whatever the work throws, where the storage is busy the last time */
-async function persistently<T>(work: () => Promise<T>): Promise<T> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await work();
-    } catch (error) {
-      if (!(error instanceof ProblemError) || error.code !== "storage_busy" || tries === maxTries) throw error;
-      await delay((error.retryAfter ?? 1) * 1000);
-    }
-  }
-}
+/** As long as a busy storage asks to be left alone, but not after the last attempt. */
+const pauseOf = (tries: number, { retryAfter = 1 }: ProblemError): number | undefined =>
+  tries === maxTries ? undefined : retryAfter * 1000;
 
 function reasonOf(error: unknown): Omit<Left, "user_ids"> {
   const problem = error instanceof ProblemError ? error : new ProblemError("internal_error");
