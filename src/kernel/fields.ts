@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { isIP } from "node:net";
+import { isStorableText, unstorableText } from "./storable.ts";
 
 const maxSnowflake = ((1n << 64n) - 1n).toString();
 
@@ -40,18 +41,14 @@ export function isSnowflake(text: string): boolean {
 
 /** Text of people that both databases store as it is, without the spaces around it. */
 export function text(min: number, max: number) {
-  return z
-    .string()
-    .trim()
-    .min(min)
-    .max(max)
-    .refine((value) => !/[\0\p{Surrogate}]/u.test(value), "The text holds a character that cannot be stored.");
+  return z.string().trim().min(min).max(max).refine(isStorableText, unstorableText);
 }
 
 /** A point in time on the wire: RFC 3339, UTC, milliseconds, `Z`. */
 export const Timestamp = z.iso
   .datetime()
   .refine((at) => at < "9000", "The date is later than any that can be kept.")
+  .refine((at) => at >= "0001", "The date is earlier than any that can be kept.")
   .meta({ id: "Timestamp", description: "RFC 3339, UTC, with milliseconds", example: "2026-11-20T10:00:00.000Z" });
 
 const units = { m: 60, h: 3600, d: 86_400, w: 604_800 } as const;

@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { FieldError } from "./errors.ts";
 import { snowflakePattern } from "./fields.ts";
 import { isAbsent, issueText, requiredText } from "./issue-texts.ts";
+import { isStorableText, showText, unstorableText } from "./storable.ts";
 
 // The library's own sentences speak of types and patterns; they reach neither people nor clients.
 z.config({ localeError: issueText });
@@ -70,23 +71,12 @@ export function check(schema: z.ZodType, value: unknown, where: FieldError["in"]
   return undefined;
 }
 
-const unstorableCharacter = /[\0\p{Cs}]/u;
-
 /** No database of ours keeps U+0000 or broken surrogate pairs as they are; neither in values nor in keys. */
 function isStorable(value: unknown): boolean {
   if (typeof value === "string") return isStorableText(value);
   if (typeof value !== "object" || value === null) return true;
   for (const key in value) if (!isStorableText(key) || !isStorable((value as Record<string, unknown>)[key])) return false;
   return true;
-}
-
-function isStorableText(text: string): boolean {
-  return !unstorableCharacter.test(text);
-}
-
-/** A text with every character that cannot be stored replaced. */
-export function showText(text: string): string {
-  return isStorableText(text) ? text : text.replace(/[\0\p{Cs}]/gu, "\u{fffd}");
 }
 
 function textErrors(value: unknown, where: FieldError["in"], path: readonly string[]): FieldError[] {
@@ -98,5 +88,5 @@ function textErrors(value: unknown, where: FieldError["in"], path: readonly stri
 }
 
 function unstorable(path: readonly string[], where: FieldError["in"]): FieldError {
-  return { pointer: pointer(path), in: where, code: "invalid_characters", detail: "The text holds a character that cannot be stored." };
+  return { pointer: pointer(path), in: where, code: "invalid_characters", detail: unstorableText };
 }

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { type FieldError, ProblemError } from "../kernel/errors.ts";
-import { check, showText, pointer } from "../kernel/validation.ts";
+import { check, pointer } from "../kernel/validation.ts";
+import { showText } from "../kernel/storable.ts";
 
 /**
  * Read a query by its schema. Fields that are lists take every value of a repeated parameter; other fields take one.
