@@ -3,6 +3,8 @@ import { Command, Option } from "commander";
 import type { ImportedLine } from "../features/blacklist/import/import.schema.ts";
 import type { ImportSummary } from "../features/blacklist/import/import.ts";
 import { ProblemError } from "../kernel/errors.ts";
+import { encodingOf } from "../kernel/parsing.ts";
+import { TextDecoder } from "node:util";
 import { fileError } from "../kernel/operator-errors.ts";
 import { createProgress, sumLine, type ImportProgress } from "./blacklist-progress.ts";
 import { print, printError } from "./output.ts";
@@ -108,14 +110,15 @@ export async function openText(path: string) {
   let seen = 0;
 
   async function* pieces(): AsyncGenerator<string> {
-    const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+    let decoder: TextDecoder | undefined;
     const source: AsyncIterable<Buffer> = handle === undefined ? process.stdin : handle.createReadStream({ autoClose: false });
     try {
       for await (const piece of source) {
         seen += piece.length;
+        decoder ??= new TextDecoder(encodingOf(piece), { fatal: true, ignoreBOM: true });
         yield decoder.decode(piece, { stream: true });
       }
-      yield decoder.decode();
+      if (decoder !== undefined) yield decoder.decode();
     } catch (error) {
       if (error instanceof TypeError) throw new UnreadableFile(`${path} is not UTF-8. Save it as "CSV UTF-8" first.`, { cause: error });
       throw unreadable(path, error);

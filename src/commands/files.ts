@@ -9,7 +9,7 @@ import { bodyLimit, type UploadedFile } from "../operations/route.ts";
 import type { AttachmentSource } from "../kernel/discord-port.ts";
 import { ProblemError } from "../kernel/errors.ts";
 import { fileProblem } from "../kernel/files.ts";
-import { parseText } from "../kernel/parsing.ts";
+import { parseFile } from "../kernel/parsing.ts";
 import { sizeOf } from "./gallery.ts";
 
 const downloadMs = 60_000;
@@ -44,7 +44,7 @@ export function createFiles(source: AttachmentSource): Pick<VerbsDeps, "withFile
     },
     async textOf({ request }, file) {
       const stream = await open(file, request?.bodyLimit ?? bodyLimit, AbortSignal.timeout(downloadMs));
-      return parseText(await gathered(stream, request?.bodyLimit ?? bodyLimit));
+      return parseFile(await gathered(stream, request?.bodyLimit ?? bodyLimit));
     },
   };
 }

@@ -196,7 +196,7 @@ function read({ request, method, success }: RouteSpec, call: Call, given: VerbIn
   const errors: FieldError[] = [];
   const params = request?.params === undefined ? {} : check(request.params, given.params ?? {}, "path", errors);
   const query = readQuery(searchOf(given.query ?? {}), request?.query, success.shape === "list" || success.shape === "raw", errors);
-  const body = request?.body === undefined ? undefined : check(request.body, withoutGaps(given.body ?? {}), "body", errors);
+  const body = request?.body === undefined ? undefined : check(request.body, withoutGaps(given.body ?? {}), "body", errors, request.byLine);
   if (errors.length > 0) throw validationProblem(errors);
   return {
     call,

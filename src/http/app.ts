@@ -248,6 +248,7 @@ export function handleRoute({ spec, handle }: Route, deps: HttpDeps): Handler<Ht
     try {
       const checked = caller.checkBody?.(body.digest());
       if (checked instanceof Promise) await checked;
+      if (body.prepare !== undefined) await body.prepare();
       const input = readContent(request, c.req.param(), isRead ? undefined : body, caller.call);
       if (spec.limitSubject !== undefined) takeToken(limiter, subjectBudget(spec.limitSubject(input)), request);
       const turn = spec.probe === true ? undefined : gate.acquire();

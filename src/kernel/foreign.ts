@@ -50,7 +50,7 @@ export function readForeign<T extends z.ZodType>(schema: T, value: unknown): { d
 
 /** A foreign value as a report shows it: storable, on one line, and cut. */
 export function shownValue(value: unknown): string {
-  const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+  const text = typeof value === "object" && value !== null ? (Array.isArray(value) ? "[…]" : "{…}") : String(value);
   const line = showText(text.slice(0, shownLength * 2))
     .replaceAll(/\s+/g, " ")
     .trim();

@@ -1,5 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { ProblemError } from "./errors.ts";
+import { parseJsonInParts } from "./json-parts.ts";
+import { parsingSlices } from "./time-slices.ts";
 
 /** Objects and arrays inside each other, the root counted as 1. */
 const maxDepth = 16;
@@ -10,14 +12,56 @@ const maxDepth = 16;
  */
 export function parseJson(raw: Buffer): unknown {
   const text = parseText(raw);
-  let value: unknown;
   try {
-    value = JSON.parse(text);
-  } catch {
-    throw new ProblemError("malformed_request", { detail: "The body is not valid JSON." });
+    return requireShallow(JSON.parse(text));
+  } catch (error) {
+    throw notJson(error);
   }
-  if (isDeeper(value, maxDepth)) throw new ProblemError("malformed_request", { detail: `The body nests deeper than ${maxDepth} levels.` });
+}
+
+/**
+ * Parse a JSON body that may be long, while others have their turn.
+ * @param byLine lists whose entries may nest as they like
+ * @throws ProblemError as {@link parseJson}
+ */
+export async function parseJsonByLine(raw: Buffer, byLine: readonly string[]): Promise<unknown> {
+  const text = parseText(raw);
+  try {
+    const value = await parseJsonInParts(text, parsingSlices());
+    if (typeof value !== "object" || value === null) return value;
+    for (const [name, inner] of Object.entries(value)) if (!byLine.includes(name)) requireShallow(inner, maxDepth - 1);
+    return value;
+  } catch (error) {
+    throw notJson(error);
+  }
+}
+
+/** @throws ProblemError malformed_request */
+function requireShallow(value: unknown, levels = maxDepth): unknown {
+  if (isDeeper(value, levels)) throw new ProblemError("malformed_request", { detail: `The body nests deeper than ${maxDepth} levels.` });
   return value;
+}
+
+function notJson(error: unknown): unknown {
+  return error instanceof SyntaxError ? new ProblemError("malformed_request", { detail: "The body is not valid JSON." }) : error;
+}
+
+/** How a file is written, by the mark at its beginning: spreadsheets write UTF-16, too. @param start its first bytes */
+export function encodingOf(start: Buffer): "utf-8" | "utf-16le" | "utf-16be" {
+  if (start[0] === 0xff && start[1] === 0xfe) return "utf-16le";
+  return start[0] === 0xfe && start[1] === 0xff ? "utf-16be" : "utf-8";
+}
+
+/**
+ * Read the text of a file that people send.
+ * @throws ProblemError malformed_request when it is neither UTF-8 nor, with its mark, UTF-16
+ */
+export function parseFile(raw: Buffer): string {
+  try {
+    return new TextDecoder(encodingOf(raw), { fatal: true }).decode(raw);
+  } catch {
+    throw new ProblemError("malformed_request", { detail: 'The file is not UTF-8. Save it as "CSV UTF-8" first.' });
+  }
 }
 
 /**

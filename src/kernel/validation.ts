@@ -59,16 +59,31 @@ function detailOf(issue: Issue): string {
   return isAbsent(issue) ? requiredText : issue.message;
 }
 
-/** Parse one part of a request; what is wrong joins `errors`, so that a caller sees everything at once. */
-export function check(schema: z.ZodType, value: unknown, where: FieldError["in"], errors: FieldError[]): unknown {
+/**
+ * Parse one part of a request; what is wrong joins `errors`, so that a caller sees everything at once.
+ * @param byLine fields whose texts whoever reads them judges
+ */
+export function check(
+  schema: z.ZodType,
+  value: unknown,
+  where: FieldError["in"],
+  errors: FieldError[],
+  byLine: readonly string[] = [],
+): unknown {
   const parsed = schema.safeParse(value);
-  const isText = isStorable(value);
+  const judged = byLine.length === 0 ? value : without(value, byLine);
+  const isText = isStorable(judged);
   if (parsed.success && isText) return parsed.data;
-  const unstorable = isText ? [] : textErrors(value, where, []);
+  const unstorable = isText ? [] : textErrors(judged, where, []);
   const reported = parsed.success ? [] : (schema.safeParse(value, { reportInput: true }).error?.issues ?? []);
   const others = fieldErrors(reported, where).filter((error) => !unstorable.some((known) => known.pointer === error.pointer));
   errors.push(...unstorable, ...others);
   return undefined;
+}
+
+function without(value: unknown, fields: readonly string[]): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).filter(([name]) => !fields.includes(name)));
 }
 
 /** No database of ours keeps U+0000 or broken surrogate pairs as they are; neither in values nor in keys. */

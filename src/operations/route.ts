@@ -116,6 +116,8 @@ export interface RequestSpec<Params extends z.ZodObject, Query extends z.ZodObje
   bodyOptional?: boolean;
   /** The most bytes a body holds; `bodyLimit` unless said. */
   bodyLimit?: number;
+  /** Lists of the body whose entries the service judges one by one: no entry refuses the others, whatever it holds. */
+  byLine?: readonly string[];
   /** A body of this media type, in UTF-8, counts as `{ [field]: text }`. */
   textBody?: { type: "text/csv"; field: string };
   /** A `multipart/form-data` body with one file is taken, too. */

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { cellsFor, columns, readCsv } from "../../src/features/blacklist/csv.ts";
+import { cellsFor, columns } from "../../src/features/blacklist/cells.ts";
+import { readCsv } from "../../src/features/blacklist/csv.ts";
 import { createExport } from "../../src/features/blacklist/export.ts";
 import { readJsonArray, readNdjson } from "../../src/features/blacklist/import-json.ts";
 import type { SourceLine } from "../../src/features/blacklist/import-lines.ts";

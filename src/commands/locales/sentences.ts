@@ -121,6 +121,7 @@ export const commonSentences: Sentences = {
     "Adressen, Geräte und Fingerabdrücke werden nicht gespeichert. Beschreibe in Worten, was zu sehen war, ohne IP- oder Netzadressen, Browserkennungen oder Prüfsummen.",
   "The body is not valid JSON.": "Der Inhalt ist kein gültiges JSON.",
   "The body nests deeper than {depth} levels.": "Der Inhalt ist tiefer als {depth} Ebenen verschachtelt.",
+  'The file is not UTF-8. Save it as "CSV UTF-8" first.': "Die Datei ist nicht in UTF-8. Speichere sie zuerst als „CSV UTF-8“.",
   "The body is not valid UTF-8.": "Der Inhalt ist kein gültiges UTF-8.",
   "Send this parameter once.": "Diese Angabe darf nur einmal stehen.",
   "This parameter is not known here.": "Diese Angabe gibt es hier nicht.",

@@ -6,7 +6,7 @@ import { createEntryReader, entryOfColumns, type StoredEntry } from "./entries.t
 import type { AuditVerification } from "./audit.schema.ts";
 import type { PublicKey } from "./sign.ts";
 import { databaseSource } from "./verification.ts";
-import { createTimeSlices } from "./time-slices.ts";
+import { createTimeSlices } from "../../kernel/time-slices.ts";
 import { verifyChain, type ChainSource } from "./verify.ts";
 import { readCheckpoints } from "./verify-checkpoints.ts";
 import { open } from "node:fs/promises";

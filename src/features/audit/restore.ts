@@ -4,7 +4,7 @@ import { ProblemError } from "../../kernel/errors.ts";
 import { text } from "../../kernel/fields.ts";
 import { createCheckpointFile } from "./checkpoint-file.ts";
 import type { Checkpoints, LeftBehind } from "./checkpoints.ts";
-import { createTimeSlices } from "./time-slices.ts";
+import { createTimeSlices } from "../../kernel/time-slices.ts";
 import { readCheckpoints } from "./verify-checkpoints.ts";
 import type { FoundEntry } from "./walk.ts";
 import { columnsOf } from "./entries.ts";

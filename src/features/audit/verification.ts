@@ -4,7 +4,7 @@ import { createCheckpointFile } from "./checkpoint-file.ts";
 import { createEntryReader, type EntryReader } from "./entries.ts";
 import type { AuditVerification } from "./audit.schema.ts";
 import type { PublicKey } from "./sign.ts";
-import { createTimeSlices } from "./time-slices.ts";
+import { createTimeSlices } from "../../kernel/time-slices.ts";
 import { verifyChain, type ChainSource } from "./verify.ts";
 import { readCheckpoints } from "./verify-checkpoints.ts";
 

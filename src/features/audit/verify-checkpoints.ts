@@ -1,7 +1,7 @@
 import type { ReadLine } from "./checkpoint-file.ts";
 import type { AuditVerification } from "./audit.schema.ts";
 import { createLineCheck, type CheckpointLine, type PublicKey } from "./sign.ts";
-import type { TimeSlices } from "./time-slices.ts";
+import type { TimeSlices } from "../../kernel/time-slices.ts";
 
 type Warning = NonNullable<AuditVerification["checkpoint_warnings"]>[number];
 

@@ -2,7 +2,7 @@ import { commitment, entryHash, genesis } from "./chain.ts";
 import { jsonObject } from "../../kernel/parsing.ts";
 import type { StoredEntry } from "./entries.ts";
 import type { AuditVerification } from "./audit.schema.ts";
-import type { TimeSlices } from "./time-slices.ts";
+import type { TimeSlices } from "../../kernel/time-slices.ts";
 import type { HeldCheckpoints } from "./verify-checkpoints.ts";
 
 type Kind = NonNullable<AuditVerification["kind"]>;

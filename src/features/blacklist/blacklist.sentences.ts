@@ -9,6 +9,8 @@ export const blacklistSentences: Sentences = {
   "A server is listed for one of: {allowed}.": "Ein Server wird aus einem dieser Gründe eingetragen: {allowed}.",
   "Only records of users have this.": "Das gibt es nur bei Einträgen über Personen.",
   "Only records of servers have this.": "Das gibt es nur bei Einträgen über Server.",
+  "Write a date as 2026-11-20, or with its time in UTC as 2026-11-20T10:00:00Z.":
+    "Schreib ein Datum als 2026-11-20, oder mit der Uhrzeit in UTC als 2026-11-20T10:00:00Z.",
   "The line is longer than 256 KiB.": "Die Zeile ist länger als 256 KiB.",
   "A quotation mark is missing or out of place.": "Ein Anführungszeichen fehlt oder steht falsch.",
   "There is no column {name}.": "Eine Spalte {name} gibt es nicht.",

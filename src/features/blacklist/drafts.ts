@@ -7,7 +7,7 @@ import { parseDuration } from "../../kernel/fields.ts";
 import { reviewAfter, type RecordDraft } from "./records.ts";
 import type { CreateBlacklistInput, UpdateBlacklistInput } from "./blacklist.schema.ts";
 import type { z } from "zod";
-import { fieldErrors } from "../../kernel/validation.ts";
+import { readForeign, shownValue } from "../../kernel/foreign.ts";
 import type { LineError, SourceLine } from "./import-lines.ts";
 import { ImportRecord, infoFields, type ImportedLine } from "./import/import.schema.ts";
 import { requireOutranks, type Ranks } from "./blacklist.policy.ts";
@@ -100,24 +100,26 @@ export interface ReadyLine {
 }
 
 /** A line as it is, or what is wrong with it. */
-export function checkLine({ line, value, errors }: SourceLine): ReadyLine | ImportedLine {
-  if (errors !== undefined) return { line, outcome: "refused", errors: [...errors] };
+export function checkLine({ line, value, errors, text }: SourceLine): ReadyLine | ImportedLine {
+  if (errors !== undefined)
+    return { line, outcome: "refused", errors: errors.map((error) => ({ ...error, ...(text !== undefined && { value: text }) })) };
   if (typeof value !== "object" || value === null || Array.isArray(value))
-    return { line, outcome: "refused", errors: [{ pointer: "", code: "invalid_type", detail: "A record is an object." }] };
+    return {
+      line,
+      outcome: "refused",
+      errors: [{ pointer: "", code: "invalid_type", detail: "A record is an object.", value: shownValue(value) }],
+    };
   const { status, ...fields } = Object.fromEntries(Object.entries(value).filter(([name]) => name === "status" || !isInfo(name)));
-  const subject = typeof fields["subject_id"] === "string" ? { subject_id: fields["subject_id"].slice(0, 100) } : {};
+  const subject = typeof fields["subject_id"] === "string" ? { subject_id: shownValue(fields["subject_id"]) } : {};
   if (typeof status === "string" && !["active", "scheduled"].includes(status))
     return { line, outcome: "skipped", ...subject, errors: [{ pointer: "/status", code: "not_in_force", detail: notInForce }] };
-  const parsed = ImportRecord.safeParse(fields, { reportInput: true });
-  if (parsed.success) return { line, input: parsed.data };
-  return {
-    line,
-    outcome: "refused",
-    ...subject,
-    errors: fieldErrors(parsed.error.issues, "body").map((error) => lineErrorOf(error, fields)),
-  };
+  const read = readForeign(ImportRecord, fields);
+  if ("data" in read) return { line, input: read.data };
+  return { line, outcome: "refused", ...subject, errors: read.faults.slice(0, maxFaults).map((fault) => lineErrorOf(fault, fields)) };
 }
 
+/** Wrong fields of one line that are named. */
+const maxFaults = 20;
 const notInForce = "The record did not count any longer when it was exported.";
 const isInfo = (name: string): boolean => infoFields.some((known) => known === name);
 
@@ -133,9 +135,14 @@ export function draftFor({ input }: ReadyLine, call: Call, ranks: Ranks, now: Da
   }
 }
 
-function lineErrorOf({ pointer, code, detail }: FieldError, fields: Readonly<Record<string, unknown>>): LineError {
-  return { pointer, code, detail: (code === "invalid_snowflake" ? spreadsheetDetail(valueAt(fields, pointer)) : undefined) ?? detail };
+function lineErrorOf(fault: Pick<FieldError, "pointer" | "code" | "detail">, fields: Readonly<Record<string, unknown>>): LineError {
+  const { pointer, code, detail } = fault;
+  const value = valueAt(fields, pointer);
+  const told = code === "invalid_snowflake" ? spreadsheetDetail(value) : code === "invalid_datetime" ? writtenDate : undefined;
+  return { pointer, code, detail: told ?? detail, ...(value !== undefined && { value: shownValue(value) }) };
 }
+
+const writtenDate = "Write a date as 2026-11-20, or with its time in UTC as 2026-11-20T10:00:00Z.";
 
 function valueAt(fields: Readonly<Record<string, unknown>>, pointer: string): unknown {
   const [, name = "", index] = pointer.split("/");

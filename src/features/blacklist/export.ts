@@ -4,7 +4,7 @@ import { stringify } from "csv-stringify/sync";
 import type { BlacklistRecord, Prisma } from "../../generated/sqlite/client.ts";
 import { can, requirePermission, type Call } from "../../kernel/call.ts";
 import type { AuditService } from "../audit/audit.service.ts";
-import { cellsFor, columns } from "./csv.ts";
+import { cellsFor, columns } from "./cells.ts";
 import { conditions } from "./filters.ts";
 import { ExportBlacklistQuery, infoFields } from "./import/import.schema.ts";
 import { presentRecord, recordsFor } from "./blacklist.policy.ts";
@@ -21,6 +21,8 @@ export interface ExportDeps extends Deps<"database" | "clock"> {
   audit: AuditService;
 }
 
+/** Spreadsheets take a file for UTF-8 by it. */
+const mark = "\uFEFF";
 const slice = 500;
 const none: ReadonlyMap<string, number> = new Map();
 
@@ -61,7 +63,7 @@ export function createExport({ database, audit, clock }: ExportDeps) {
       const textOf = format === "csv" ? csvOf : ndjsonOf;
 
       async function* text(): AsyncGenerator<string> {
-        if (format === "csv") yield csvText([names]);
+        if (format === "csv") yield mark + csvText([names]);
         for await (const rows of slices(where, _max.number ?? 0)) {
           const visible = recordsFor(call);
           yield textOf(

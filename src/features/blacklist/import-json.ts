@@ -1,12 +1,15 @@
+import { parsingSlices } from "../../kernel/time-slices.ts";
 import { linesOf, maxLine, unreadable, type SourceLine } from "./import-lines.ts";
 
 type Pieces = AsyncIterable<string> | Iterable<string>;
+/** Characters that are looked at between two looks at the clock. */
+const partLength = 4096;
 const tooLong = "The record is longer than 256 KiB.";
 
 /** One record of JSON in each line. Empty lines are passed over. */
 export async function* readNdjson(pieces: Pieces): AsyncGenerator<SourceLine> {
   for await (const { line, text, isTooLong } of linesOf(withoutMark(pieces))) {
-    if (isTooLong) yield unreadable(line, tooLong);
+    if (isTooLong) yield unreadable(line, tooLong, text);
     else if (text.trim() !== "") yield parsed(line, text);
   }
 }
@@ -14,7 +17,13 @@ export async function* readNdjson(pieces: Pieces): AsyncGenerator<SourceLine> {
 /** The records of a JSON array, or of `{"records": […]}`, one by one; `line` is its place in the list, from 1. */
 export async function* readJsonArray(pieces: Pieces): AsyncGenerator<SourceLine> {
   const walk = createWalk();
-  for await (const piece of withoutMark(pieces)) yield* walk.take(piece);
+  const slices = parsingSlices();
+  for await (const piece of withoutMark(pieces)) {
+    for (let from = 0; from < piece.length; from += partLength) {
+      yield* walk.take(piece.slice(from, from + partLength));
+      if (slices.isSpent()) await slices.next();
+    }
+  }
   if (!walk.isDone())
     yield unreadable(walk.place(), 'This is no list of records in JSON, or it is cut off: write […] or {"records": […]}.');
 }
@@ -31,7 +40,7 @@ function parsed(line: number, text: string): SourceLine {
   try {
     return { line, value: JSON.parse(text) as unknown };
   } catch {
-    return unreadable(line, "This is not valid JSON.");
+    return unreadable(line, "This is not valid JSON.", text);
   }
 }
 
@@ -55,7 +64,7 @@ function createWalk() {
   function* finish(): Generator<SourceLine> {
     const text = at.record.trim();
     if (text === "") return;
-    yield text.length > maxLine ? unreadable(at.place, tooLong) : parsed(at.place, text);
+    yield text.length > maxLine ? unreadable(at.place, tooLong, text) : parsed(at.place, text);
     at.record = "";
     at.place += 1;
   }

@@ -1,3 +1,6 @@
+import { shownValue } from "../../kernel/foreign.ts";
+import { parsingSlices } from "../../kernel/time-slices.ts";
+
 /** A line of a text, with what ended it, so that lines can be put together again. */
 export interface TextLine {
   /** The first is 1. */
@@ -11,11 +14,12 @@ export interface TextLine {
 /** Characters of one line; a longer one is read over, not kept. */
 export const maxLine = 256 * 1024;
 
-/** The physical lines of a text that comes in pieces: whatever system wrote their ends. */
+/** The physical lines of a text that comes in pieces: whatever system wrote their ends. Others get their turn while a large text is read. */
 export async function* linesOf(pieces: AsyncIterable<string> | Iterable<string>): AsyncGenerator<TextLine> {
   let line = 1;
   let rest = "";
   let isTooLong = false;
+  const slices = parsingSlices();
   const take = (text: string, end: string): TextLine => {
     const taken = { line, text, end, isTooLong: isTooLong || text.length > maxLine };
     line += 1;
@@ -29,6 +33,7 @@ export async function* linesOf(pieces: AsyncIterable<string> | Iterable<string>)
       // The other half of a line's end may come with the next piece.
       if (end === "\r" && index === text.length - 1) break;
       yield take(text.slice(from, index), end);
+      if (slices.isSpent()) await slices.next();
       from = index + end.length;
     }
     rest = text.slice(from);
@@ -46,6 +51,8 @@ export interface SourceLine {
   line: number;
   value?: unknown;
   errors?: readonly LineError[];
+  /** Of a line that cannot be read: its beginning, as it can be shown. */
+  text?: string;
 }
 
 /** What is wrong with a line. `pointer` is the field, such as `/severity`; empty for the line as a whole. */
@@ -53,9 +60,11 @@ export interface LineError {
   pointer: string;
   code: string;
   detail: string;
+  /** What stands there, as it can be shown. */
+  value?: string;
 }
 
 /** A line that cannot be read at all. */
-export function unreadable(line: number, detail: string): SourceLine {
-  return { line, errors: [{ pointer: "", code: "malformed", detail }] };
+export function unreadable(line: number, detail: string, text = ""): SourceLine {
+  return { line, errors: [{ pointer: "", code: "malformed", detail }], ...(text !== "" && { text: shownValue(text) }) };
 }

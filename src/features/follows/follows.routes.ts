@@ -144,6 +144,7 @@ function entryRoutes(follows: FollowsService): Route[] {
         params,
         body: SendFileInput,
         bodyLimit: maxFileBytes,
+        byLine: ["records", "csv"],
         textBody: { type: "text/csv", field: "csv" },
         example: { records: [{ kind: "user", subject_id: "80351110224678912", category: "raid", severity: "high" }] },
       },

@@ -11,6 +11,8 @@ export interface Body {
   digest(): string;
   /** Hexadecimal SHA-256: what an idempotency key stands for. */
   fingerprint(): string;
+  /** Read what takes a while, so that others have their turn; to be awaited before `parse`, where there is one. @throws ProblemError as `parse` */
+  prepare?(): Promise<void>;
   /**
    * What is to be checked against the schema of the body; undefined when it cannot be, and `errors` has why.
    * @throws ProblemError malformed_request

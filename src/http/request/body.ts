@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { ProblemError } from "../../kernel/errors.ts";
 import { createSemaphore } from "../../kernel/semaphore.ts";
-import { parseJson, parseText } from "../../kernel/parsing.ts";
+import { parseFile, parseJson, parseJsonByLine } from "../../kernel/parsing.ts";
 import { header, type HttpContext } from "../context.ts";
 import { type Body, readBody, streamBody } from "./body-stream.ts";
 import { announcesBody, type BodyForm, checkBodyHeaders, jsonForm, multipartForm, textForm } from "./media.ts";
@@ -24,11 +24,11 @@ const missingBody: Body = bodyOf(noBytes, () => {
  * @throws (the reader) ProblemError body_too_large, unsupported_media_type
  */
 export function createBodyReader({ request = {} }: RouteSpec): BodyReader {
-  const { bodyLimit: limit = bodyLimit, textBody, upload } = request;
+  const { bodyLimit: limit = bodyLimit, textBody, upload, byLine } = request;
   const takesBody = request.body !== undefined || upload !== undefined;
   const absent = takesBody && request.bodyOptional !== true ? missingBody : noBody;
   const parsers = new Map<BodyForm, (raw: Buffer) => unknown>([[jsonForm, parseJson]]);
-  if (textBody !== undefined) parsers.set(textForm(textBody.type), (raw) => ({ [textBody.field]: parseText(raw) }));
+  if (textBody !== undefined) parsers.set(textForm(textBody.type), (raw) => ({ [textBody.field]: parseFile(raw) }));
   const forms = [...parsers.keys(), ...(upload === undefined ? [] : [multipartForm])];
   const receive = upload === undefined ? undefined : createReceiver(upload);
 
@@ -40,7 +40,8 @@ export function createBodyReader({ request = {} }: RouteSpec): BodyReader {
     );
     if (form === multipartForm && receive !== undefined) return receive(c);
     const raw = await readBody(c, limit);
-    return raw.length === 0 ? absent : bodyOf(raw, parsers.get(form) ?? parseJson);
+    if (raw.length === 0) return absent;
+    return form === jsonForm && byLine !== undefined ? preparedBody(raw, byLine) : bodyOf(raw, parsers.get(form) ?? parseJson);
   };
 }
 
@@ -62,6 +63,17 @@ function createReceiver(upload: UploadSpec): (c: HttpContext) => Promise<Body> {
     } finally {
       release();
     }
+  };
+}
+
+/** A body of JSON with lists that may be long. */
+function preparedBody(raw: Buffer, byLine: readonly string[]): Body {
+  let content: unknown;
+  return {
+    ...bodyOf(raw, () => content),
+    async prepare() {
+      content = await parseJsonByLine(raw, byLine);
+    },
   };
 }
 

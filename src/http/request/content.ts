@@ -38,7 +38,7 @@ export function createContentReader(spec: RouteSpec, requireIfMatch: boolean): C
     const query = readQuery(request.search, querySchema, refusesUnknown, errors);
     if (spec.method !== "get") headerErrors(request, errors);
     else if (hasActor && request.headers["x-acting-user"] !== undefined) actingUserErrors(request, errors);
-    const parsed = body === undefined || !isReadable ? undefined : check(bodySchema, content, "body", errors);
+    const parsed = body === undefined || !isReadable ? undefined : check(bodySchema, content, "body", errors, spec.request?.byLine);
     if (errors.length > 0) throw validationProblem(errors);
     if (isConditional && request.headers["if-match"] === undefined && !createsOnly(request))
       throw new ProblemError("precondition_required", {

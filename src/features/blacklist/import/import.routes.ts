@@ -20,6 +20,7 @@ export function blacklistTransferRoutes(transfer: BlacklistTransfer): Route[] {
         query: ImportBlacklistQuery,
         body: ImportBlacklistBody,
         bodyLimit: maxBytes,
+        byLine: ["records", "csv"],
         textBody: { type: "text/csv", field: "csv" },
         example: { records: [{ kind: "user", subject_id: "80351110224678912", category: "raid", severity: "high" }] },
       },

@@ -39,7 +39,7 @@ export type ImportBlacklistQuery = z.input<typeof ImportBlacklistQuery>;
 export const ImportBlacklistBody = z
   .strictObject({
     records: z
-      .array(z.record(z.string(), z.unknown()))
+      .array(z.unknown())
       .min(1)
       .max(maxRecords, `At most ${maxRecords.toString()} records go into one request; "provost blacklist import" takes any number.`)
       .optional()
@@ -57,6 +57,7 @@ const LineErrorView = z.object({
   pointer: z.string().meta({ description: "The field, such as `/severity`; empty for the line as a whole" }),
   code: z.string(),
   detail: z.string(),
+  value: z.string().optional().meta({ description: "What stands there, cut to 100 characters", example: "1.23E+17" }),
 });
 
 export const ImportedLine = z
