@@ -11,7 +11,7 @@ export interface Cause {
 export interface Attack {
   /** How many requests were begun so far. */
   requests(): number;
-  close(): void;
+  close(): void | Promise<void>;
 }
 
 /** A request up to its body. */

@@ -1,4 +1,4 @@
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { serveTasks } from "../tasks.ts";
 import { createAnswerReader } from "./answers.ts";
@@ -22,10 +22,15 @@ export interface InnocentResult {
 
 const connections = 2;
 const settleMs = 5;
+/** How long after it was cut a connection is opened again. */
+const reopenMs = 20;
 /** How long the last answers are waited for. */
 const patienceMs = 20_000;
 
-/** A client as a website has one: it keeps its connections and asks at a steady pace, however slow the answers are. */
+/**
+ * A client as a website has one: it keeps its connections and asks at a steady pace, however slow the answers are. A connection that is cut is
+ * opened again, and what was asked on it is asked again; the wait counts from when it was due.
+ */
 async function measure({ port, key, asked: wanted, everyMs, seconds }: InnocentOrder): Promise<InnocentResult> {
   const requests = wanted.map(({ path, actor }) =>
     Buffer.from(`GET ${path} HTTP/1.1\r\nHost: provost\r\nAuthorization: Bearer ${key}\r\nX-Acting-User: ${actor}\r\n\r\n`),
@@ -77,28 +82,44 @@ interface Line {
 }
 
 /** One connection with at most one request at a time. */
-function openLine(port: number): Promise<Line> {
-  return new Promise((resolve, reject) => {
-    let waiting: ((status: number) => void) | undefined;
-    const read = createAnswerReader((status) => {
-      const answered = waiting;
-      waiting = undefined;
-      answered?.(status);
+async function openLine(port: number): Promise<Line> {
+  let waiting: { request: Buffer; onAnswer: (status: number) => void } | undefined;
+  let isOver = false;
+
+  function open(): Promise<Socket> {
+    return new Promise((resolve, reject) => {
+      const read = createAnswerReader((status) => {
+        const answered = waiting;
+        waiting = undefined;
+        answered?.onAnswer(status);
+      });
+      const opened = connect(port, "127.0.0.1", () => resolve(opened))
+        .setNoDelay(true)
+        .on("data", read)
+        .on("error", reject)
+        .on("close", () => void reopen().catch(() => undefined));
     });
-    const line: Line = {
-      isBusy: () => waiting !== undefined,
-      isCut: () => socket.destroyed,
-      ask(request, onAnswer) {
-        waiting = onAnswer;
-        socket.write(request);
-      },
-      close: () => void socket.destroy(),
-    };
-    const socket = connect(port, "127.0.0.1", () => resolve(line))
-      .setNoDelay(true)
-      .on("data", read)
-      .on("error", reject);
-  });
+  }
+  async function reopen(): Promise<void> {
+    if (isOver) return;
+    await delay(reopenMs);
+    socket = await open();
+    if (waiting !== undefined) socket.write(waiting.request);
+  }
+
+  let socket = await open();
+  return {
+    isBusy: () => waiting !== undefined,
+    isCut: () => socket.destroyed,
+    ask(request, onAnswer) {
+      waiting = { request, onAnswer };
+      if (!socket.destroyed) socket.write(request);
+    },
+    close() {
+      isOver = true;
+      socket.destroy();
+    },
+  };
 }
 
 serveTasks({ measure });

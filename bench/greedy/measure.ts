@@ -6,6 +6,10 @@ import type { Callers } from "../targets/greedy.ts";
 import type { HostileOrder } from "./hostile.ts";
 import type { InnocentOrder, InnocentResult } from "./innocent.ts";
 import type { KindName } from "./kinds.ts";
+import { type WorkName, works } from "./works.ts";
+
+/** What is beside the innocent client. */
+export type Beside = KindName | WorkName;
 
 /** The service, whoever may call it, and its two clients. */
 export interface Setting {
@@ -34,20 +38,27 @@ const everyMs = 5;
 /** Between two measurements, so that the one does not pay for the other. */
 const restMs = 500;
 
-export async function startSetting({ startHost, startClient }: ReturnType<typeof createProcesses>): Promise<Setting> {
-  const service = await startHost("./targets/greedy.ts", "greedy", heapMb);
+/** @param target `greedy`, with the limits that ship, or `working`, without */
+export async function startSetting(
+  { startHost, startClient }: ReturnType<typeof createProcesses>,
+  target: "greedy" | "working",
+): Promise<Setting> {
+  const service = await startHost("./targets/greedy.ts", target, heapMb);
   const callers = await ask<Callers>(service.child, "callers");
   return { service, callers, innocent: startClient("./greedy/innocent.ts"), hostile: startClient("./greedy/hostile.ts"), measured: 0 };
 }
 
+/** What the innocent client asks for: the access of staff, in turn, or `GET /health`. */
+export type Asked = "access" | "health";
+
 /** The innocent client for so many seconds, alone or beside a hostile one that begins at the same time. */
-export async function measure(setting: Setting, seconds: number, kind?: KindName): Promise<Sample> {
+export async function measure(setting: Setting, seconds: number, path: Asked, kind?: Beside): Promise<Sample> {
   const { service, callers, innocent, hostile } = setting;
   const { port } = service;
   setting.measured += 1;
   const othersSince = await startWatch(setting);
-  if (kind !== undefined) await ask(hostile, "start", { kind, port, ...causeOf(setting) } satisfies HostileOrder);
-  const asked = callers.staff.map((actor) => ({ path: `/staff/${actor}/access`, actor }));
+  if (kind !== undefined) await ask(hostile, "start", { kind, port, ...causeOf(setting, kind) } satisfies HostileOrder);
+  const asked = callers.staff.map((actor) => ({ path: path === "health" ? "/health" : `/staff/${actor}/access`, actor }));
   const order: InnocentOrder = { port, key: callers.keys.innocent, asked, everyMs, seconds };
   const result = await ask<InnocentResult>(innocent, "measure", order);
   const resident = await ask<number>(service.child, "resident");
@@ -57,10 +68,10 @@ export async function measure(setting: Setting, seconds: number, kind?: KindName
   return { ...result, hostile: requests / seconds, resident, others };
 }
 
-/** An address and a person of its own for each measurement: what one client is allowed begins anew. */
-function causeOf({ callers: { keys, staff }, measured }: Setting): Omit<HostileOrder, "kind" | "port"> {
+/** An address and a person of its own for each measurement: what one client is allowed begins anew. Work is done for the owner, who may. */
+function causeOf({ callers: { keys, staff, owner }, measured }: Setting, kind: Beside): Omit<HostileOrder, "kind" | "port"> {
   const address = `198.18.${(measured >> 8).toString()}.${(measured & 255).toString()}`;
-  return { address, key: keys.hostile, actor: staff[measured % staff.length] ?? "" };
+  return { address, key: keys.hostile, actor: kind in works ? owner : (staff[measured % staff.length] ?? "") };
 }
 
 /** @returns tells what share of a core other programs have taken since */

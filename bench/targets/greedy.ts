@@ -9,9 +9,10 @@ export interface Callers {
   keys: { innocent: string; hostile: string };
   /** Ids of the staff, all senior: they may read each other's access, list people and add evidence. */
   staff: readonly string[];
+  owner: string;
 }
 
-let callers: Callers = { keys: { innocent: "", hostile: "" }, staff: [] };
+let callers: Callers = { keys: { innocent: "", hostile: "" }, staff: [], owner: "" };
 let stopService = async (): Promise<void> => undefined;
 
 /**
@@ -28,6 +29,9 @@ export const greedy: Target = {
     resident: () => process.memoryUsage.rss() / 1024 / 1024,
   },
 };
+
+/** The same without limits, and with web-hooks to receivers beside it. */
+export const working: Target = { ...greedy, start: () => start({ ...unlimited, WEBHOOK_ALLOW_PRIVATE: "127.0.0.1" }) };
 
 /** The same without limits, with cases to list. */
 export const busy: Target = {
@@ -68,6 +72,6 @@ async function start(settings: Readonly<Record<string, string>> = {}): Promise<n
     }),
   });
   await sandbox.waitFor(() => residents.every(({ id }) => app.access.of(id).isStaff));
-  callers = { keys, staff: residents.map(({ id }) => id) };
+  callers = { keys, staff: residents.map(({ id }) => id), owner: users.olivia.id };
   return Number(new URL(app.address()).port);
 }
