@@ -1,12 +1,18 @@
 import { expect } from "vitest";
 import pg from "pg";
+import type { User } from "../../src/sandbox/index.ts";
 import type { Answer } from "../support/client.ts";
-import type { AskOptions, World } from "../support/world.ts";
+import type { World } from "../support/world.ts";
 import { eventually } from "./cluster.ts";
 import type { PostgresProxy } from "./postgres-proxy.ts";
 
+interface Asked {
+  actor?: User;
+  key?: string;
+}
+
 /** How one process is asked. */
-type Ask = (method: string, path: string, body?: unknown, asked?: Pick<AskOptions, "actor" | "key">) => Promise<Answer>;
+type Ask = (method: string, path: string, body?: unknown, asked?: Asked) => Promise<Answer>;
 
 interface Process {
   ask: Ask;
@@ -39,7 +45,7 @@ async function valueOf(client: pg.Client, sql: string, values: readonly unknown[
   return (await client.query<{ value: unknown }>(sql, [...values])).rows[0]?.value;
 }
 
-const mayRead = async (ask: Ask, asked: Pick<AskOptions, "actor" | "key">): Promise<boolean> =>
+const mayRead = async (ask: Ask, asked: Asked): Promise<boolean> =>
   (await ask("GET", "/blacklist?limit=1", undefined, asked)).status === 200;
 
 /** Changes of everything that a process holds in memory of what people decide, one kind after the other. */
@@ -105,7 +111,12 @@ export interface Told {
 }
 
 /** Make changes while the answer to one COMMIT in ten is lost, each through another process, and see after each that memory is as the database. */
-export async function changeWhileCommitsAreLost(databaseUrl: string, processes: readonly Process[], people: People, count: number): Promise<Told> {
+export async function changeWhileCommitsAreLost(
+  databaseUrl: string,
+  processes: readonly Process[],
+  people: People,
+  count: number,
+): Promise<Told> {
   const client = new pg.Client({ connectionString: databaseUrl });
   // A test that fails drops the database first.
   client.on("error", () => undefined);

@@ -46,7 +46,12 @@ const held: Held[] = [
     async prepare() {
       const person = await world.staff("moderator");
       await deny(person.id);
-      return { change: `DELETE FROM user_permissions WHERE user_id = '${person.id}'`, now: () => mayRead(person), before: false, after: true };
+      return {
+        change: `DELETE FROM user_permissions WHERE user_id = '${person.id}'`,
+        now: () => mayRead(person),
+        before: false,
+        after: true,
+      };
     },
   },
   {
@@ -54,7 +59,12 @@ const held: Held[] = [
     async prepare() {
       const person = await world.staff("moderator");
       await world.post(`/staff/${person.id}/suspend`, { reason }, { actor: owner });
-      return { change: `DELETE FROM user_permissions WHERE user_id = '${person.id}'`, now: () => mayRead(person), before: false, after: true };
+      return {
+        change: `DELETE FROM user_permissions WHERE user_id = '${person.id}'`,
+        now: () => mayRead(person),
+        before: false,
+        after: true,
+      };
     },
   },
   {
