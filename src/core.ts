@@ -16,6 +16,7 @@ import { createCursors, type Cursors } from "./kernel/page.ts";
 import { createKeyring, deriveKey, type KeyPurpose, type Keyring } from "./kernel/secrets.ts";
 import { createLogger } from "./logger.ts";
 import { createChanges, type Changes } from "./cluster/changes.ts";
+import { createMemory } from "./cluster/memory.ts";
 import type { ClusterMember } from "./cluster/open.ts";
 import { createRateLimiters, type RateLimiters } from "./operations/rate-limit.ts";
 import type { Pace } from "./features/events/stream.ts";
@@ -127,7 +128,9 @@ export async function openCore({
   const { url, synchronous } = config.database;
   let member: ClusterMember | undefined;
   const epoch = config.cluster && joinsCluster ? () => member?.epoch() : undefined;
-  const database = await openDatabase({ url, synchronous, idempotencySeconds, clock, logger, watchNesting, onTransaction, epoch });
+  const changes = createChanges(logger);
+  const memory = createMemory({ changes, logger, stopping });
+  const database = await openDatabase({ url, synchronous, idempotencySeconds, clock, logger, watchNesting, onTransaction, epoch, memory });
   const instanceId = await checkInstallation(database).catch(async (error: unknown) => {
     await database.close();
     throw error;
@@ -136,7 +139,6 @@ export async function openCore({
   const { apiBase, clientId } = config.discord;
   const served = new Set(config.discord.guildIds);
   const oauth = createDiscordOAuth({ apiBase, clientId, clientSecret: secrets.discordClientSecret, clock, logger });
-  const changes = createChanges(logger);
   const locales = () =>
     Object.fromEntries(
       [...served].flatMap((id) => {
@@ -157,7 +159,7 @@ export async function openCore({
     served,
     clock,
     staleLimitSeconds: config.rosterStaleSeconds,
-    ...(member !== undefined && { following: { changes, isLeader: cluster.isLeader, leader: () => cluster.leader()?.guildState } }),
+    following: { changes, isLeader: cluster.isLeader, leader: () => cluster.leader()?.guildState },
   });
   const leader = createLeader({ ...shared, cluster });
   const discord = createDiscord({ ...config.discord, served, ...pauses.discord, token: secrets.discordToken, logger, clock });

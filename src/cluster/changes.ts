@@ -42,18 +42,26 @@ type Hear = (change: Change) => unknown;
 
 /** Who hears of which changes: of this process at its commit, and of every process where several serve one database. */
 export interface Changes {
-  listen(topic: Topic | readonly Topic[], hear: Hear): void;
+  /**
+   * @param compare looks by itself whether what is held in memory differs from the database, and takes over what does; as a change of anything
+   * unless told. It runs every minute: where there is much to read it looks for what is new
+   */
+  listen(topic: Topic | readonly Topic[], hear: Hear, compare?: () => Promise<unknown>): void;
   tell(topic: Topic, change: Change): void;
+  /** Have everybody compare. @throws the first failure, once all others have compared */
+  compare(): Promise<void>;
 }
 
 /** A listener that fails stops no other. */
 export function createChanges(logger?: Logger): Changes {
   const hearing = new Map<Topic, Hear[]>();
+  const comparing: (() => unknown)[] = [];
   const note = (error: unknown, topic: Topic): void => logger?.error({ err: error, topic }, "a change could not be taken over");
 
   return {
-    listen(of, hear) {
+    listen(of, hear, compare = async () => hear({ isOwn: false })) {
       for (const topic of [of].flat()) hearing.set(topic, [...(hearing.get(topic) ?? []), hear]);
+      comparing.push(compare);
     },
     tell(topic, change) {
       for (const hear of hearing.get(topic) ?? [])
@@ -64,6 +72,16 @@ export function createChanges(logger?: Logger): Changes {
           note(error, topic);
         }
     },
+    compare: oneAtATime(async () => {
+      let failure: unknown;
+      for (const compare of comparing)
+        try {
+          await compare();
+        } catch (error) {
+          failure ??= error;
+        }
+      if (failure !== undefined) throw failure;
+    }),
   };
 }
 

@@ -73,6 +73,7 @@ export interface DatabaseOptions {
   onTransaction?: WriteOptions["onTransaction"];
   /** For several processes on one database. */
   epoch?: WriteOptions["epoch"];
+  memory?: WriteOptions["memory"];
 }
 
 /**
@@ -80,7 +81,7 @@ export interface DatabaseOptions {
  * @throws DatabaseError when it cannot be opened, or is not one this version may touch
  */
 export async function openDatabase(options: DatabaseOptions): Promise<Database> {
-  const { url, clock = systemClock, idempotencySeconds = 86_400, logger, watchNesting = true, onTransaction, epoch } = options;
+  const { url, clock = systemClock, idempotencySeconds = 86_400, logger, watchNesting = true, onTransaction, epoch, memory } = options;
   const dialect = dialectOf(url);
   const { client, read, transact, close } = await open(options);
   const claims = createClaims();
@@ -97,6 +98,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     watchNesting,
     onTransaction,
     epoch,
+    memory,
     instance,
     emptyLog: dialect === "sqlite" ? createEmptyLog(client, logger) : () => Promise.resolve(),
     ...(dialect === "postgres" && { transactionSlots }),
@@ -123,7 +125,10 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
       await call.idempotency.alone();
       replay = await stored(clock.now());
     }
-    if (replay !== undefined) call.replayed = true;
+    if (replay !== undefined) {
+      call.replayed = true;
+      await memory?.caughtUp();
+    }
     return replay;
   }
 

@@ -60,7 +60,12 @@ export function createPostgresAdapter(url: string, isShared: boolean): SqlDriver
         startTransaction: () =>
           withProblems(async () => {
             const client = (await pool.connect()) as Client;
-            return begin(client, await lineOf(client), isShared ? undefined : { space, number: (number += 1) });
+            const line = await lineOf(client);
+            if (isShared) return begin(client, line);
+            const lock = { space, number: (number += 1) };
+            // It is held to the end of the transaction, so that whoever gets it knows that the end has come.
+            const wait = async () => void (await pool.query("SELECT pg_advisory_xact_lock_shared($1, $2)", [lock.space, lock.number]));
+            return begin(client, line, lock, wait);
           }),
         getConnectionInfo: () => stock.getConnectionInfo(),
         dispose: () => stock.dispose(),
@@ -108,10 +113,12 @@ function createNames(prefix: "read" | "write"): (query: Statement) => string | u
  * A transaction that begins with its first statement, and whose statements are sent without waiting for one another: to send and to wait
  * is most of what a statement costs here. After one has failed PostgreSQL refuses the rest, and answers COMMIT with a rollback and no
  * error; work that has swallowed the failure would then be acknowledged and gone.
+ * @param waitForEnd until the transaction has ended, seen from another connection. Where processes share a database they hear of commits anyway
  */
-function begin(client: Client, line: SqlQueryable, lock: Pick<Ticket, "space" | "number"> | undefined): TicketedTransaction {
+function begin(client: Client, line: SqlQueryable, lock?: Lock, waitForEnd = (): Promise<void> => Promise.resolve()): TicketedTransaction {
   let state: "new" | "begun" | "ended" = "new";
   let failure: unknown;
+  let isUndecided = false;
   let begun: Promise<unknown> | undefined;
   let last: Promise<unknown> | undefined;
 
@@ -148,6 +155,15 @@ function begin(client: Client, line: SqlQueryable, lock: Pick<Ticket, "space" | 
     return answer;
   }
 
+  async function sendEnd(sql: "COMMIT" | "ROLLBACK"): Promise<pg.QueryResult> {
+    try {
+      return await client.query(sql);
+    } catch (error) {
+      isUndecided = sql === "COMMIT" && !isRefusal(error);
+      throw error;
+    }
+  }
+
   /** The connection goes back whatever comes of it; one that is broken is not used again. @returns what PostgreSQL has done */
   async function finish(sql: "COMMIT" | "ROLLBACK"): Promise<string> {
     const before = state;
@@ -157,7 +173,7 @@ function begin(client: Client, line: SqlQueryable, lock: Pick<Ticket, "space" | 
     try {
       if (before === "new") return sql;
       gather();
-      return (await noted(() => client.query(sql))).command;
+      return (await noted(() => sendEnd(sql))).command;
     } catch (error) {
       isBroken = true;
       throw error;
@@ -186,8 +202,19 @@ function begin(client: Client, line: SqlQueryable, lock: Pick<Ticket, "space" | 
       throw failure instanceof Error ? failure : new Error(`PostgreSQL has answered COMMIT with ${done}`);
     },
     rollback: async () => void (await finish("ROLLBACK")),
+    undecided: () => (isUndecided ? waitForEnd : undefined),
     ...(lock !== undefined && {
       ticket: { ...lock, held: async () => void (await (begun ?? start())), answered: async () => void (await last) },
     }),
   };
+}
+
+type Lock = Pick<Ticket, "space" | "number">;
+
+/**
+ * Whether PostgreSQL says that it has rolled back: for a constraint, or in favour of another transaction. Whatever else comes in the place of
+ * an answer to COMMIT, even the word that the server shuts down, may come after it has committed.
+ */
+function isRefusal(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && /^(23|40(?!003))/.test(error.code ?? "");
 }

@@ -1,10 +1,10 @@
-import type { Transaction } from "@prisma/driver-adapter-utils";
 import { ProblemError } from "../kernel/errors.ts";
 import { holdFiles, type HeldFiles } from "./held-files.ts";
 import type { createPace } from "./pace.ts";
 import { retryWhileBusy, withProblems } from "./problems.ts";
 import { createSemaphore } from "../kernel/semaphore.ts";
 import { openSqliteConnection, type SqliteConnection, type SqliteOptions } from "./sqlite-connection.ts";
+import type { TicketedTransaction } from "./transaction.ts";
 
 type Pace = ReturnType<typeof createPace>;
 
@@ -106,7 +106,7 @@ export async function createWriter(options: SqliteOptions, pace: Pace) {
       return answer;
     },
 
-    async begin(): Promise<Transaction> {
+    async begin(): Promise<TicketedTransaction> {
       const since = performance.now();
       const release = await queue.acquire();
       try {
@@ -149,8 +149,9 @@ function transaction(
   connection: SqliteConnection,
   { pace, files, keep }: { pace: Pace; files: Pick<HeldFiles, "assertSame">; keep: () => Promise<void> },
   end: () => void,
-): Transaction {
+): TicketedTransaction {
   let isEnded = false;
+  let isCommitting = false;
 
   /** SQLite ends a transaction by itself after a full disk or an I/O error; without this, what follows would be committed alone. */
   function inside<T>(run: () => Promise<T>): Promise<T> {
@@ -182,6 +183,7 @@ function transaction(
     async commit() {
       try {
         files.assertSame();
+        isCommitting = true;
         await exec("COMMIT");
       } finally {
         endOnce();
@@ -192,5 +194,7 @@ function transaction(
     async rollback() {
       endOnce();
     },
+    // What fails after it may have failed to make sure of what is committed. It is decided when the next transaction begins.
+    undecided: () => (isCommitting ? () => Promise.resolve() : undefined),
   };
 }

@@ -5,11 +5,30 @@ import type { Dialect } from "./dialect.ts";
 import type { Ticket } from "./known-ends.ts";
 import { createRaw } from "./raw.ts";
 
-/** Run work in a transaction: committed when it is done, rolled back when it fails. @throws ProblemError storage_busy past its time, and what the work throws */
+/**
+ * Run work in a transaction: committed when it is done, rolled back when it fails.
+ * @throws ProblemError storage_busy past its time, UndecidedCommitError, and what the work throws
+ */
 export type Transact = <T>(work: (db: TransactionClient, ticket?: Ticket) => Promise<T>) => Promise<T>;
 
 /** Others can wait for it, where it has a ticket. */
-export type TicketedTransaction = Transaction & { ticket?: Ticket };
+export type TicketedTransaction = Transaction & {
+  ticket?: Ticket;
+  /** After a commit that failed: undefined where nothing was committed for certain, otherwise waits until the database has decided. */
+  undecided?: () => (() => Promise<void>) | undefined;
+};
+
+/** The commit was sent and failed: what the transaction has written may be in the database. */
+export class UndecidedCommitError extends Error {
+  override name = "UndecidedCommitError";
+  /** Resolves once the database has either committed it or rolled it back. */
+  readonly decided: () => Promise<void>;
+
+  constructor(cause: unknown, decided: () => Promise<void>) {
+    super("nobody knows whether the transaction was committed", { cause });
+    this.decided = decided;
+  }
+}
 
 /** How many transactions run at once on PostgreSQL; the rest wait in front of the pool, where waiting is fair and says when it gives up. */
 export const concurrentTransactions = 8;
@@ -32,7 +51,7 @@ export function createTransact(begin: () => Promise<TicketedTransaction>, dialec
     try {
       const value = await Promise.race([work(under.db, transaction.ticket), expired]);
       await under.end();
-      await transaction.commit();
+      await commit(transaction);
       return value;
     } catch (error) {
       await under.end();
@@ -43,6 +62,15 @@ export function createTransact(begin: () => Promise<TicketedTransaction>, dialec
       clearTimeout(limit);
     }
   };
+}
+
+async function commit(transaction: TicketedTransaction): Promise<void> {
+  try {
+    await transaction.commit();
+  } catch (error) {
+    const decided = transaction.undecided?.();
+    throw decided === undefined ? error : new UndecidedCommitError(error, decided);
+  }
 }
 
 const expiry = (): ProblemError => new ProblemError("storage_busy", { retryAfter: 1, cause: new Error("a transaction took too long") });

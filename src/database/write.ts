@@ -10,7 +10,7 @@ import type { createKnownEnds, KnownEnds } from "./known-ends.ts";
 import { isOfUnique, unwrapped, WriteConflictError } from "./problems.ts";
 import { insertAll } from "./insert.ts";
 import { numberSeries, type Appended } from "./series.ts";
-import type { Transact } from "./transaction.ts";
+import { UndecidedCommitError, type Transact } from "./transaction.ts";
 import type { Tx } from "./tx.ts";
 import type { Semaphore } from "../kernel/semaphore.ts";
 
@@ -57,8 +57,18 @@ export interface WriteOptions {
   watchNesting: boolean;
   /** The epoch in which this process leads or has led; undefined where it never did, or is the only one. */
   epoch?: (() => number | undefined) | undefined;
+  /** Has memory follow what this process cannot know of its own commits; without it nobody holds anything in memory. */
+  memory?: FollowingMemory | undefined;
   /** Called with how each transaction ended; without it nothing is measured. */
   onTransaction?: ((ended: EndedTransaction) => void) | undefined;
+}
+
+/** What is held in memory of the database, as far as writes care. */
+export interface FollowingMemory {
+  /** It may be behind: a commit was not answered, or its hooks have failed. @param decided resolves once the database has decided about the commit */
+  follow(decided: () => Promise<void>): void;
+  /** Resolves when it is in step as far as is known, or after a moment. */
+  caughtUp(): Promise<unknown>;
 }
 
 export type Write = <T>(call: Call, work: (tx: Tx) => Promise<T>) => Promise<T>;
@@ -81,8 +91,11 @@ export function createWrite(options: WriteOptions): Write {
     const claim = options.claims.take(call);
     try {
       const outcome = await attempt(options, call, claim, work);
-      if (outcome.isReplay) call.replayed = true;
-      for (const hook of outcome.afterCommit) runHook(hook, options.logger);
+      if (outcome.isReplay) {
+        call.replayed = true;
+        await options.memory?.caughtUp();
+      }
+      for (const hook of outcome.afterCommit) runHook(hook, options);
       if (outcome.isErasure) await options.emptyLog();
       return outcome.value;
     } catch (error) {
@@ -195,7 +208,9 @@ async function inTransaction<T>(
     const outcome = await transaction;
     knownEnds?.ended("committed");
     return outcome;
-  } catch (error) {
+  } catch (caught) {
+    if (caught instanceof UndecidedCommitError) options.memory?.follow(caught.decided);
+    const error = caught instanceof UndecidedCommitError ? caught.cause : caught;
     // What was to be inserted under a number that was not read can be there already.
     const isSuspect = knownEnds?.counts() === true && isOfUnique(error);
     knownEnds?.ended(isSuspect ? "suspect" : "refused");
@@ -227,11 +242,12 @@ async function share(db: TransactionClient, dialect: Dialect, name: string): Pro
   if (dialect === "postgres") await db.$executeRaw`SELECT pg_advisory_xact_lock_shared(hashtextextended(${name}, 0))`;
 }
 
-/** What is written is written: a hook that fails cannot make the write fail. */
-function runHook(hook: () => void, logger: Logger | undefined): void {
+/** What is written is written: a hook that fails cannot make the write fail. What it was to set in memory is read from the database. */
+function runHook(hook: () => void, { logger, memory }: Pick<WriteOptions, "logger" | "memory">): void {
   try {
     hook();
   } catch (error) {
     logger?.warn({ err: error }, "a hook failed after its transaction was committed");
+    memory?.follow(() => Promise.resolve());
   }
 }

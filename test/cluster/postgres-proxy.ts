@@ -16,6 +16,9 @@ interface Pair {
 
 const everything: readonly Purpose[] = ["lock", "listen", "pool"];
 
+/** As the message of the protocol: a simple query, its length, and its text. */
+const commit = Buffer.from("Q\0\0\0\x0bCOMMIT\0");
+
 /** Stands between one server process and PostgreSQL, and takes the network away from it: all of it, or what serves one purpose. */
 export async function createPostgresProxy(target: string) {
   let to = new URL(target);
@@ -24,6 +27,18 @@ export async function createPostgresProxy(target: string) {
   const opened = { lock: 0, listen: 0, pool: 0 };
   /** Ports from which this process is seen by PostgreSQL, as `inet_client_port()` tells them. */
   const ports = new Set<number>();
+  /** Of how many commits one is lost, how many there were, and how many were lost. */
+  const commits = { oneIn: Infinity, seen: 0, lost: 0 };
+
+  /** The COMMIT reaches PostgreSQL and its answer nobody: this side of the connection breaks at once, and the other ends when all was read. */
+  function loseAnswer({ client, upstream }: Pair): void {
+    commits.lost += 1;
+    client.removeAllListeners("close");
+    upstream.removeAllListeners("data");
+    upstream.resume();
+    client.resetAndDestroy();
+    upstream.end();
+  }
 
   function setState(state: State, purposes: readonly Purpose[]): void {
     for (const purpose of purposes) states[purpose] = state;
@@ -62,6 +77,11 @@ export async function createPostgresProxy(target: string) {
         if (!other.destroyed) other.resetAndDestroy();
       });
     }
+    client.on("data", (part: Buffer) => {
+      if (purpose !== "pool" || !part.includes(commit)) return;
+      commits.seen += 1;
+      if (commits.seen % commits.oneIn === 0) loseAnswer(pair);
+    });
     apply(pair);
   }
 
@@ -85,6 +105,10 @@ export async function createPostgresProxy(target: string) {
     ports,
     /** How many connections of each kind there have been. */
     opened,
+    /** Break a connection behind one COMMIT in so many, before the answer; Infinity: behind none. */
+    loseOneIn: (count: number) => void (commits.oneIn = count),
+    /** How many commits were lost. */
+    lost: () => commits.lost,
     cut: (purposes = everything) => setState("cut", purposes),
     /**
      * The network goes away without a word: what either side sends waits. PostgreSQL ends the sessions of who does not answer its probes of

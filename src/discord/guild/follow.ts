@@ -27,7 +27,7 @@ export function followLeader({ changes, isLeader }: Following, { record, served 
     [areGuildsChanged, changed] = [false, new Set()];
     if (!guilds && userIds?.length === 0) return;
     // Who has the link has written the rest itself.
-    if (isLeader()) return record.forgetDeleted(userIds ?? []);
+    if (isLeader()) return record.forgetDeleted(userIds);
     try {
       await record.reload(served, { guilds, userIds });
     } catch (error) {

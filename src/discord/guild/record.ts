@@ -43,8 +43,8 @@ export interface GuildRecord {
   load(served: ServedGuilds): Promise<void>;
   /** Show what another process has stored meanwhile. */
   reload(served: ServedGuilds, what: Reloaded): Promise<void>;
-  /** Forget those of some people of whom another process has deleted everything. */
-  forgetDeleted(userIds: readonly string[]): Promise<void>;
+  /** Forget those of some people of whom everything was deleted. @param userIds undefined: of everybody */
+  forgetDeleted(userIds: readonly string[] | undefined): Promise<void>;
   idle(): Promise<void>;
   isFailing(): boolean;
   stop(ms: number): Promise<void>;
@@ -125,11 +125,10 @@ export function createGuildRecord({ database, logger, onCommitted, onGivenUp }: 
       await Promise.all([loadGuilds(database, mirror, served), loadMembers(database, mirror, served)]);
     },
     async reload(served, { guilds, userIds }) {
-      const isChanged = guilds && (await loadGuilds(database, mirror, served));
-      await loadMembers(database, mirror, served, userIds);
-      onCommitted({ users: userIds ?? [], everything: isChanged || userIds === undefined });
+      const everything = guilds && (await loadGuilds(database, mirror, served));
+      onCommitted({ users: await loadMembers(database, mirror, served, userIds), everything });
     },
-    async forgetDeleted(userIds) {
+    async forgetDeleted(userIds = [...mirror.users()]) {
       const stored = new Set((await readMembers(database, userIds)).map(({ userId }) => userId));
       for (const userId of userIds) if (!stored.has(userId) && mirror.memberships(userId).length > 0) record.forget(userId);
     },
@@ -165,15 +164,24 @@ async function loadGuilds(database: Database, mirror: GuildMirror, served: Serve
 
 const isSame = <T>(before: T | undefined, now: T, same: (a: T, b: T) => boolean): boolean => before !== undefined && same(before, now);
 
-/** @param userIds only these people. Those of whom nothing is stored are forgotten */
-async function loadMembers(database: Database, mirror: GuildMirror, served: ServedGuilds, userIds?: readonly string[]): Promise<void> {
+/**
+ * @param userIds only these people. Those of whom nothing is stored are forgotten
+ * @returns who looks otherwise than before
+ */
+async function loadMembers(
+  database: Database,
+  mirror: GuildMirror,
+  served: ServedGuilds,
+  userIds?: readonly string[],
+): Promise<readonly string[]> {
   const rows = await readMembers(database, userIds);
   const stored = new Set(rows.map(({ userId }) => userId));
-  for (const userId of userIds ?? [...mirror.users()]) if (!stored.has(userId)) mirror.forget(userId);
-  const members = rows
-    .filter((row) => served.has(row.guildId))
-    .map((row) => [memberKey(row.guildId, row.userId), storedMember(row)] as const);
-  mirror.apply({ ...emptyRows(), members: new Map(members) });
+  const gone = (userIds ?? [...mirror.users()]).filter((userId) => !stored.has(userId) && mirror.memberships(userId).length > 0);
+  for (const userId of gone) mirror.forget(userId);
+  const members = rows.filter((row) => served.has(row.guildId)).map(storedMember);
+  const changed = members.filter((state) => !isSame(mirror.member(state.guildId, state.userId), state, sameMember));
+  mirror.apply({ ...emptyRows(), members: new Map(changed.map((state) => [memberKey(state.guildId, state.userId), state])) });
+  return [...new Set([...gone, ...changed.map(({ userId }) => userId)])];
 }
 
 /** Values of one statement. */

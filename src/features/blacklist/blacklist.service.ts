@@ -127,7 +127,10 @@ export function createBlacklistService(parts: BlacklistDeps) {
         if (issue !== undefined) throw fieldError(`/${issue.path.join("/")}`, "invalid_value", issue.message);
         const changes = changesOf(parsed, row, tx.now);
         const before = await presentIn(tx, row);
-        if (JSON.stringify(await presentIn(tx, { ...row, ...changes })) === JSON.stringify(before)) return before;
+        if (JSON.stringify(await presentIn(tx, { ...row, ...changes })) === JSON.stringify(before)) {
+          tx.afterCommit(() => access.noteRecord(row));
+          return before;
+        }
         const changed = await records.change(tx, row, withJson(changes), { action: "blacklist.update", permission: "blacklist.update" });
         return await presentIn(tx, changed.row);
       });

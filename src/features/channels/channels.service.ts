@@ -1,3 +1,4 @@
+import { createHeldRows } from "../../cluster/held-rows.ts";
 import type { Deps } from "../deps.ts";
 import type { Tx } from "../../database/database.ts";
 import type { GuildState } from "../../discord/guild-state.ts";
@@ -33,7 +34,10 @@ const list = "channels";
 
 /** In which channels of each guild the service posts what. */
 export function createChannelsService({ database, audit, guildState, cursors }: ChannelsDeps) {
-  const known = new Map<string, KnownChannels>();
+  const known = createHeldRows(async () => {
+    const rows = await database.read.$select("Setting", Prisma.sql`WHERE t.key LIKE ${`${channelsKey("")}%`}`);
+    return new Map(rows.map(({ key, value }) => [guildOf(key), readChannels(value)]));
+  });
 
   const served = (): string[] =>
     guildState
@@ -68,14 +72,7 @@ export function createChannelsService({ database, audit, guildState, cursors }: 
 
   return {
     /** Fill the memory from the database. */
-    async load(): Promise<void> {
-      const rows = await database.read.$select("Setting", Prisma.sql`WHERE t.key LIKE ${`${channelsKey("")}%`}`);
-      for (const { key, value } of rows) {
-        const found = readChannels(value);
-        // What was read may be older than what was chosen meanwhile.
-        if (found.revision >= of(guildOf(key)).revision) known.set(guildOf(key), found);
-      }
-    },
+    load: known.load,
 
     /** The channels of a guild that is served; none for any other. No I/O. */
     of: chosen,
@@ -120,7 +117,10 @@ export function createChannelsService({ database, audit, guildState, cursors }: 
         const row = await tx.db.setting.findUnique({ where: { key: channelsKey(guildId) } });
         const before = row === null ? noChannels : readChannels(row.value);
         requireRevision(ifMatch, before.revision);
-        if (Object.keys(differing(wanted, before)).length === 0) return presentChannels(guildId, before);
+        if (Object.keys(differing(wanted, before)).length === 0) {
+          tx.afterCommit(() => known.set(guildId, before));
+          return presentChannels(guildId, before);
+        }
         return presentChannels(guildId, await store(tx, guildId, before, wanted));
       });
     },

@@ -1,4 +1,3 @@
-import { oneAtATime } from "../../cluster/changes.ts";
 import type { Core } from "../../core.ts";
 import { feature } from "../../compose.ts";
 import { channelsRoutes } from "./channels.routes.ts";
@@ -8,7 +7,7 @@ export const channels = feature({
   create: (deps: ChannelsDeps & Pick<Core, "changes">) => ({ channels: createChannelsService(deps) }),
   routes: ({ channels }) => channelsRoutes(channels),
   async load({ channels, changes }) {
-    changes.listen("settings", oneAtATime(channels.load));
+    changes.listen("settings", channels.load);
     await channels.load();
   },
 });

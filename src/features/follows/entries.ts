@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { createHeldRows } from "../../cluster/held-rows.ts";
 import type { Deps } from "../deps.ts";
 import { earliestOf, firstOf } from "../../database/earliest.ts";
 import { insertRows } from "../../database/insert.ts";
@@ -14,7 +15,7 @@ import { linksIn } from "./subjects.ts";
 /** Told of the accounts of whom a list says something else from now on. */
 type OnChange = (tx: Tx, userIds: readonly string[]) => void;
 
-type ListName = Pick<FollowedList, "name" | "trust">;
+type ListName = Pick<FollowedList, "name" | "trust" | "revision">;
 
 export type FollowedEntries = ReturnType<typeof createFollowedEntries>;
 
@@ -36,14 +37,12 @@ const empty = {
 /** What followed lists say of people and servers: the only writer of entries. */
 export function createFollowedEntries({ database, clock }: Deps<"database" | "clock">) {
   /** By id. Which lists there are is asked with every check, and changes by hand alone. */
-  let lists: ReadonlyMap<string, ListName> = new Map();
+  const lists = createHeldRows<ListName>(async () => {
+    const rows = await database.read.followedList.findMany({ select: { id: true, name: true, trust: true, revision: true } });
+    return new Map(rows.map(({ id, ...list }) => [id, list]));
+  });
   const hearers: OnChange[] = [];
   const endings: ((tx: Tx, listId: string) => Promise<void>)[] = [];
-
-  async function load(): Promise<void> {
-    const rows = await database.read.followedList.findMany({ select: { id: true, name: true, trust: true } });
-    lists = new Map(rows.map(({ id, name, trust }) => [id, { name, trust }]));
-  }
 
   /** One list can say two things of an account: in two scopes. */
   function tell(tx: Tx, before: readonly FollowedEntry[], after: readonly FollowedEntry[]): void {
@@ -93,9 +92,9 @@ export function createFollowedEntries({ database, clock }: Deps<"database" | "cl
   }
 
   return {
-    load,
+    load: lists.load,
     /** How many lists are followed. No I/O. */
-    count: (): number => lists.size,
+    count: lists.count,
 
     /** Hear, in the transaction, about whom a list says something else: entries that were stored, changed or removed, or whose date has come. */
     onChange: (hear: OnChange): void => void hearers.push(hear),
@@ -104,13 +103,14 @@ export function createFollowedEntries({ database, clock }: Deps<"database" | "cl
     onEnd: (hear: (tx: Tx, listId: string) => Promise<void>): void => void endings.push(hear),
 
     /** A list is followed from now on, or is called or trusted otherwise. */
-    noteList: (tx: Tx, id: string, list: ListName): void => tx.afterCommit(() => void (lists = new Map(lists).set(id, list))),
+    noteList: (tx: Tx, id: string, { name, trust, revision }: ListName): void =>
+      tx.afterCommit(() => lists.set(id, { name, trust, revision })),
 
     /** A list is followed no more: everything it said is forgotten. */
     async endList(tx: Tx, id: string): Promise<void> {
       await forgetAll(tx, id);
       for (const hear of endings) await hear(tx, id);
-      tx.afterCommit(() => void (lists = new Map([...lists].filter(([known]) => known !== id))));
+      tx.afterCommit(() => lists.remove(id));
     },
 
     /** What a followed list is called; undefined where none has this id. No I/O. */
@@ -201,7 +201,7 @@ export function createFollowedEntries({ database, clock }: Deps<"database" | "cl
     ids: readonly string[],
     now: Date,
   ): Promise<{ entry: KeptEntry; list: ListName }[]> {
-    if (lists.size === 0) return [];
+    if (lists.count() === 0) return [];
     const rows: FollowedEntry[] = [];
     for (let from = 0; from < ids.length; from += idsAtOnce)
       rows.push(...(await db.followedEntry.findMany({ where: { kind, subject: { in: ids.slice(from, from + idsAtOnce) } } })));

@@ -1,4 +1,3 @@
-import { oneAtATime } from "../../cluster/changes.ts";
 import { feature } from "../../compose.ts";
 import type { Core } from "../../core.ts";
 import type { BlacklistTransfer } from "../blacklist/import/import.service.ts";
@@ -13,7 +12,7 @@ export const followedEntries = feature({
   create: (deps: Pick<Core, "database" | "clock" | "changes">) => ({ followedEntries: createFollowedEntries(deps) }),
   jobs: ({ followedEntries }) => ({ followedEntries: { run: followedEntries.reportDated, nextDue: followedEntries.nextDue } }),
   async load({ followedEntries, changes }) {
-    changes.listen("followed_lists", oneAtATime(followedEntries.load));
+    changes.listen("followed_lists", followedEntries.load);
     await followedEntries.load();
   },
 });

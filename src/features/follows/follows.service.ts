@@ -164,7 +164,10 @@ export function createFollowsService(deps: FollowsDeps) {
         const before = toldOf(row);
         const after = toldOf({ ...row, ...changes });
         const isSame = JSON.stringify(before) === JSON.stringify(after);
-        if (isSame && wanted.key === undefined) return presentList(row);
+        if (isSame && wanted.key === undefined) {
+          entries.noteList(tx, id, row);
+          return presentList(row);
+        }
         const rereads = moves || JSON.stringify(row.categories) !== JSON.stringify(changes.categories);
         if (rereads) {
           await requireImpartial(tx, id);

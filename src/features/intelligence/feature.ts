@@ -29,8 +29,11 @@ export const intelligence = feature({
   jobs: ({ matches }) => ({ matches: { run: matches.sweep, nextDue: matches.nextDue } }),
   metrics: ({ matchCounts }) => ({ provost_matches_total: () => matchCounts().map(([change, count]) => [{ change }, count]) }),
   async load({ matches, changes, cluster }) {
-    changes.listen("blacklist_records", ({ keys }) =>
-      keys === undefined ? matches.load() : matches.follow(cluster.isLeader() ? systemCall("job", uuid7()) : null, keys),
+    const caller = () => (cluster.isLeader() ? systemCall("job", uuid7()) : null);
+    changes.listen(
+      "blacklist_records",
+      ({ keys }) => (keys === undefined ? matches.load() : matches.follow(caller(), keys)),
+      () => matches.catchUp(caller()),
     );
     await matches.load();
   },

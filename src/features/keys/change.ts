@@ -56,7 +56,10 @@ export function createKeyChanges({ database, permissions, confirmations, records
     const after = changed(before, input, tx.now);
     if (input.scopes !== undefined) grants.requireKnown(after.scopes);
     const changes = changedOf(before, after);
-    if (Object.keys(changes).length === 0) return present(row, tx.now);
+    if (Object.keys(changes).length === 0) {
+      records.confirm(tx);
+      return present(row, tx.now);
+    }
     const isNarrower = requireMayChange(tx.call, before, after);
     const dangerous = isNarrower ? [] : grants.dangerousIn(after);
     const held = await confirmations.hold(tx, {
@@ -84,7 +87,10 @@ export function createKeyChanges({ database, permissions, confirmations, records
   async function revoke(tx: Tx, { id, revision }: Revocation): Promise<KeyView | Held> {
     const row = await records.lock(tx, id);
     permissions.requireRevision(revision, row.revision);
-    if (row.revokedAt !== null) return present(row, tx.now);
+    if (row.revokedAt !== null) {
+      records.confirm(tx);
+      return present(row, tx.now);
+    }
     const held = await confirmations.hold(tx, {
       action: "keys.revoke",
       group: "keys",

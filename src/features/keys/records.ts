@@ -87,6 +87,9 @@ export function createKeyRecords({ audit, events, confirmations }: KeyRecordsDep
       return after;
     },
 
+    /** A key is as it is wanted already: what is held of it is read again after the commit. */
+    confirm: (tx: Tx): void => tx.afterCommit(changed),
+
     note,
   };
 }

@@ -1,4 +1,5 @@
 import { hash, timingSafeEqual } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import { importJWK, type CryptoKey } from "jose";
 import { LRUCache } from "lru-cache";
 import { oneAtATime, type Changes } from "../../cluster/changes.ts";
@@ -36,12 +37,30 @@ export type KeyStore = ReturnType<typeof createKeyStore>;
 
 const capacity = 10_000;
 
+/** What a verified key is made of. */
+const heldFields = [
+  "id",
+  "keyId",
+  "secretHash",
+  "name",
+  "scopes",
+  "delegation",
+  "publicKey",
+  "ipAllowlist",
+  "expiresAt",
+  "revokedAt",
+  "makers",
+  "createdBy",
+  "revision",
+] as const;
+
 /** Verified keys in memory. A change of any key, here or in another process, empties it. */
 export function createKeyStore(options: KeyStoreOptions) {
   const { database, keys, permissions, access, pepper, logger, changes, pollMs = 1000, usageMs = 60_000 } = options;
   const verified = new LRUCache<string, VerifiedKey>({ max: capacity });
   const used = new Map<string, number>();
   let secretHashes: ReadonlyMap<string, string> = new Map();
+  let rows: readonly object[] | undefined;
   let generation = 0;
   let seen: string | undefined;
   const forget = (): void => {
@@ -56,13 +75,20 @@ export function createKeyStore(options: KeyStoreOptions) {
       SELECT COUNT(*) AS keys, SUM(revision) AS revisions FROM api_keys`;
     const found = `${String(sum?.keys)}:${String(sum?.revisions)}`;
     if (found === seen) return;
-    forget();
-    const rows = await database.read.$select("ApiKey", Prisma.empty, ["keyId", "secretHash"]);
-    secretHashes = new Map(rows.map(({ keyId, secretHash }) => [keyId, secretHash]));
+    await compare();
     seen = found;
   }
 
-  changes?.listen("api_keys", oneAtATime(poll));
+  /** Look at all that is stored of every key, but for its last use. */
+  async function compare(): Promise<void> {
+    const found = await database.read.$select("ApiKey", Prisma.sql`ORDER BY t.id`, heldFields);
+    if (isDeepStrictEqual(found, rows)) return;
+    forget();
+    secretHashes = new Map(found.map(({ keyId, secretHash }) => [keyId, secretHash]));
+    rows = found;
+  }
+
+  changes?.listen("api_keys", oneAtATime(poll), compare);
 
   async function writeUse(): Promise<void> {
     const uses = [...used];

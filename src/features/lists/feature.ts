@@ -1,4 +1,4 @@
-import { oneAtATime } from "../../cluster/changes.ts";
+import type { Change } from "../../cluster/changes.ts";
 import { feature } from "../../compose.ts";
 import type { Core } from "../../core.ts";
 import type { DiscordActions } from "../../discord-actions/discord-actions.ts";
@@ -52,10 +52,13 @@ export const listRules = feature({
     const loadSources = async (): Promise<void> => {
       for (const source of sources) await source.load();
     };
-    changes.listen("settings", oneAtATime(rules.load));
-    changes.listen(["account_links", "matches", "followed_entries"], ({ keys }) => {
+    changes.listen("settings", rules.load);
+    const learn = ({ keys }: Change): unknown => {
       for (const source of sources) source.learn(keys ?? []);
       return keys === undefined ? loadSources() : undefined;
+    };
+    changes.listen(["account_links", "matches", "followed_entries"], learn, async () => {
+      for (const source of sources) await source.catchUp();
     });
     await rules.load();
     await loadSources();

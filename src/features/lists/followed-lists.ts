@@ -15,6 +15,8 @@ export function createFollowedLists(entries: Pick<FollowedEntries, "nameOf" | "u
     nameOf: entries.nameOf,
     learn,
     mayList: (userId) => listed.has(keyOfId(userId), 1),
+    // Whom a change of what lists say is about, a row names that is compared: whoever compares it learns of them.
+    catchUp: () => Promise.resolve(),
     async load() {
       for await (const userIds of entries.userIds()) learn(userIds);
     },

@@ -1,4 +1,7 @@
+import type { Deps } from "../deps.ts";
 import type { Database, ReadClient, TransactionClient } from "../../database/database.ts";
+import { addSeconds } from "../../kernel/clock.ts";
+import { uuid7 } from "../../kernel/ids.ts";
 import { createKeyTable, keyOfId } from "../../kernel/key-table.ts";
 import { groupBy } from "../../kernel/group.ts";
 import { Prisma, type BlacklistRecord } from "../../generated/sqlite/client.ts";
@@ -15,6 +18,8 @@ export interface ListSource {
   nameOf(listId: string): string | undefined;
   /** Read into memory what tells at once who is not listed; once, at boot. */
   load(): Promise<void>;
+  /** Learn of what was made since the last time without this process. */
+  catchUp(): Promise<void>;
   /** Whether somebody may be listed: memory alone. One too many is possible, one too few is not. */
   mayList(userId: string): boolean;
   /** These people may be listed from now on. */
@@ -30,6 +35,8 @@ export type Reader = Pick<ReadClient | TransactionClient, "$select" | "blacklist
 /** Ids of one statement, of which SQLite is given at most 999 values. */
 const idsAtOnce = 450;
 const pageSize = 5000;
+/** How far clocks of several processes may lie apart, and how long a transaction may take, in seconds. */
+const overlap = 120;
 /** Matches that a person has decided, or has to decide: neither in their grace period nor resolved away. */
 const counting = ["open", "acknowledged", "confirmed"];
 const takenIn = { confirmed: ["confirmed", "probable"], probable: ["probable"] } as const;
@@ -40,19 +47,47 @@ export interface OwnList extends ListSource {
   listedBy(db: Reader, rows: readonly BlacklistRecord[]): Promise<Map<string, Listing[]>>;
 }
 
-export interface OwnListDeps {
+export interface OwnListDeps extends Deps<"clock"> {
   database: Database;
   matches: Pick<MatchesService, "mayList">;
   reach: Pick<LinkReach, "reachOfAll">;
 }
 
 /** The blacklist of this community: who is listed, whose account is linked with theirs, and who is a member of a listed server. */
-export function createOwnList({ database, matches, reach }: OwnListDeps): OwnList {
+export function createOwnList({ database, matches, reach, clock }: OwnListDeps): OwnList {
   /** Everyone with linked accounts or matches; records have an index of their own. */
   const around = createKeyTable();
   const learn = (userIds: readonly string[]): void => {
     for (const userId of userIds) around.put(keyOfId(userId), 1);
   };
+
+  /** When what was made last was read: ids are in the order of the times at which rows were made. */
+  let readUntil: Date | undefined;
+
+  /** @param first of the ids behind which links and matches are read */
+  async function learnAfter(first: string): Promise<void> {
+    for (let after = first; ;) {
+      const rows = await database.read.$select("AccountLink", Prisma.sql`WHERE t.id > ${after} ORDER BY t.id LIMIT ${pageSize}`, [
+        "id",
+        "userA",
+        "userB",
+        "status",
+      ]);
+      learn(rows.flatMap(({ userA, userB, status }) => (status === "ended" ? [] : [userA, userB])));
+      if (rows.length < pageSize) break;
+      after = rows.at(-1)?.id ?? after;
+    }
+    for (let after = first; ;) {
+      const rows = await database.read.$select("Match", Prisma.sql`WHERE t.id > ${after} ORDER BY t.id LIMIT ${pageSize}`, [
+        "id",
+        "userId",
+        "kind",
+      ]);
+      learn(rows.flatMap(({ userId, kind }) => (kind === "server_blacklist" ? [userId] : [])));
+      if (rows.length < pageSize) break;
+      after = rows.at(-1)?.id ?? after;
+    }
+  }
 
   return {
     nameOf: (listId) => (listId === ownList ? ownList : undefined),
@@ -60,27 +95,16 @@ export function createOwnList({ database, matches, reach }: OwnListDeps): OwnLis
     mayList: (userId) => matches.mayList(userId) || around.has(keyOfId(userId), 1),
 
     async load() {
-      for (let after = ""; ;) {
-        const rows = await database.read.$select("AccountLink", Prisma.sql`WHERE t.id > ${after} ORDER BY t.id LIMIT ${pageSize}`, [
-          "id",
-          "userA",
-          "userB",
-          "status",
-        ]);
-        learn(rows.flatMap(({ userA, userB, status }) => (status === "ended" ? [] : [userA, userB])));
-        if (rows.length < pageSize) break;
-        after = rows.at(-1)?.id ?? after;
-      }
-      for (let after = ""; ;) {
-        const rows = await database.read.$select("Match", Prisma.sql`WHERE t.id > ${after} ORDER BY t.id LIMIT ${pageSize}`, [
-          "id",
-          "userId",
-          "kind",
-        ]);
-        learn(rows.flatMap(({ userId, kind }) => (kind === "server_blacklist" ? [userId] : [])));
-        if (rows.length < pageSize) break;
-        after = rows.at(-1)?.id ?? after;
-      }
+      const began = clock.now();
+      await learnAfter("");
+      readUntil = began;
+    },
+
+    async catchUp() {
+      if (readUntil === undefined) return;
+      const began = clock.now();
+      await learnAfter(uuid7(addSeconds(readUntil, -overlap).getTime()));
+      readUntil = began;
     },
 
     async reachedFrom(db, userIds) {

@@ -1,3 +1,4 @@
+import { createHeldRows } from "../../cluster/held-rows.ts";
 import type { Deps } from "../deps.ts";
 import type { Tx } from "../../database/database.ts";
 import { Prisma } from "../../generated/sqlite/client.ts";
@@ -8,22 +9,18 @@ export type Rules = ReturnType<typeof createRules>;
 
 /** The rules of every guild, in memory, and whom guilds leave alone. */
 export function createRules({ database }: Deps<"database">) {
-  const known = new Map<string, KnownStance>();
+  const known = createHeldRows(async () => {
+    const rows = await database.read.$select("Setting", Prisma.sql`WHERE t.key LIKE ${`${stanceKey("")}%`}`);
+    return new Map(rows.map(({ key, value }) => [guildOfKey(key), readStance(value)]));
+  });
 
   return {
     /** Fill the memory from the database. */
-    async load(): Promise<void> {
-      const rows = await database.read.$select("Setting", Prisma.sql`WHERE t.key LIKE ${`${stanceKey("")}%`}`);
-      for (const { key, value } of rows) {
-        const [guildId, found] = [guildOfKey(key), readStance(value)];
-        // What was read may be older than what was set meanwhile.
-        if (found.revision >= (known.get(guildId) ?? noRules).revision) known.set(guildId, found);
-      }
-    },
+    load: known.load,
     of: (guildId: string): readonly StanceRule[] => (known.get(guildId) ?? noRules).rules,
     known: (guildId: string): KnownStance => known.get(guildId) ?? noRules,
     /** From the commit of this transaction on. */
-    set: (tx: Tx, guildId: string, stance: KnownStance): void => tx.afterCommit(() => void known.set(guildId, stance)),
+    set: (tx: Tx, guildId: string, stance: KnownStance): void => tx.afterCommit(() => known.set(guildId, stance)),
 
     /** The guilds that leave somebody alone now. */
     async exemptionsOf(

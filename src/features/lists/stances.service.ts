@@ -119,7 +119,10 @@ export function createStancesService({
         const row = await tx.db.setting.findUnique({ where: { key: stanceKey(guildId) } });
         const before = row === null ? noRules : readStance(row.value);
         requireRevision(ifMatch, before.revision);
-        if (JSON.stringify(before.rules) === JSON.stringify(wanted)) return before;
+        if (JSON.stringify(before.rules) === JSON.stringify(wanted)) {
+          rules.set(tx, guildId, before);
+          return before;
+        }
         return await store(tx, guildId, before, wanted);
       });
       return { ...present(guildId, stored), preview };

@@ -38,13 +38,13 @@ export function createOwners({ database, audit, events, access }: OwnersDeps) {
   async function add(tx: Tx, userId: string): Promise<void> {
     await lock(tx);
     const known = await tx.db.owner.findUnique({ where: { userId } });
+    tx.afterCommit(() => access.setOwners((owners) => owners.set(userId, { retained: false })));
     if (known?.retained === false) return;
     const createdBy = tx.call.actor?.id ?? tx.call.client?.name ?? tx.call.via;
     const data = { createdBy, createdAt: tx.now, retained: false };
     await tx.db.owner.upsert({ where: { userId }, create: { userId, ...data }, update: data });
     audit.record(tx, { action: "owner.create", user: userId });
     emitOwner(tx, userId, true);
-    tx.afterCommit(() => access.setOwners((owners) => owners.set(userId, { retained: false })));
   }
 
   async function remove(tx: Tx, userId: string): Promise<void> {

@@ -59,7 +59,10 @@ export function createRolePermissions(deps: RolePermissionsDeps) {
       requireRankAbove(tx.call, before.rank);
       requireRevision(ifMatch, before.revision);
       const wanted = changeOf(input)(before.rules);
-      if (isSameMapping(before.rules, wanted)) return presentRolePermissions(before, { withEffective: true });
+      if (isSameMapping(before.rules, wanted)) {
+        tx.afterCommit(() => access.setRole(before));
+        return presentRolePermissions(before, { withEffective: true });
+      }
       const after = { ...before, rules: roleRules(key, before.level, wanted.allow, wanted.deny), revision: before.revision + 1 };
       const gained = loosened(before.rules, after.rules);
       requireKeys(tx.call, gained);

@@ -5,11 +5,16 @@ import type { Override, AccessDirectory } from "./access/access.ts";
 /** The stored entries of one person, whose every change counts one revision. */
 export function createUserRows(access: Pick<AccessDirectory, "readOverrides" | "setOverrides">) {
   return {
-    /** The entries under their lock, expired ones and a suspension too. @returns revision 0 where nothing was ever written */
+    /**
+     * The entries under their lock, expired ones and a suspension too. Memory has them after the commit, also where they are as wanted.
+     * @returns revision 0 where nothing was ever written
+     */
     async open(tx: Tx, userId: string): Promise<{ rows: Override[]; revision: number }> {
       await tx.lock(`user-permissions:${userId}`);
       const set = await tx.db.userPermissionSet.findUnique({ where: { userId } });
-      return { rows: await access.readOverrides(tx.db, userId), revision: set?.revision ?? 0 };
+      const [rows, revision] = [await access.readOverrides(tx.db, userId), set?.revision ?? 0];
+      tx.afterCommit(() => access.setOverrides(userId, rows, revision));
+      return { rows, revision };
     },
 
     /** @returns the new revision; memory follows the commit */

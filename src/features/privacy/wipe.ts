@@ -87,7 +87,8 @@ export function createWipe(deps: WipeDeps) {
     const sessions = await tx.db.authorizationSession.deleteMany({ where: { userId, createdAt: older } });
     await tx.lock(readsLock);
     const reads = await tx.db.dataRead.deleteMany({ where: { userId, at: older } });
-    tx.afterCommit(() => deps.reads.forget(userId));
+    // Whatever comes of the transaction: looks that are taken for written no longer are written once more at most.
+    deps.reads.forget(userId);
     await forgetAnswers(tx, target.userId);
     const signIns = await tx.db.privacySession.deleteMany({ where: { userId, createdAt: older } });
     return { ...nothing, ...grant, sessions: sessions.count, reads: reads.count, sign_ins: signIns.count };

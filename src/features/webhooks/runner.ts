@@ -91,7 +91,7 @@ export function createRunner(deps: RunnerDeps) {
   }
 
   records.onChange((row, isGone) => {
-    if (!isRunning) return;
+    if (!isRunning || (!isGone && endpoints.get(row.id)?.revision === row.revision)) return;
     const going = isGone ? remove(row.id) : put(row);
     void going.catch((error: unknown) => logger.warn({ err: error }, "events could not be followed; web-hooks go on within a minute"));
   });

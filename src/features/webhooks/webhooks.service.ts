@@ -165,7 +165,10 @@ export function createWebhooksService(deps: WebhooksDeps) {
           state: wanted.state ?? row.state,
         };
         const [before, after] = [toldOf(row), toldOf({ ...row, ...changes })];
-        if (JSON.stringify(before) === JSON.stringify(after)) return presentWebhook(row);
+        if (JSON.stringify(before) === JSON.stringify(after)) {
+          records.tell(tx, row);
+          return presentWebhook(row);
+        }
         const isLed =
           changes.url !== row.url || !isSame(changes.types, row.types) || (changes.state === "active" && row.state !== "active");
         if (isLed) eventStreams.requireTypes(tx.call, changes.types);

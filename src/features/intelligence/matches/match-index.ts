@@ -28,8 +28,11 @@ interface KeyRow {
 
 export interface IndexKeeper {
   load(): Promise<void>;
-  /** Learn what other processes have changed since the last look; answers how many records were new here. */
-  catchUp(call: Call): Promise<number>;
+  /**
+   * Learn what other processes have changed since the last look; answers how many records were new here.
+   * @param call as in {@link IndexKeeper.follow}
+   */
+  catchUp(call: Call | null): Promise<number>;
   /**
    * Take over these records, which another process may have changed.
    * @param call compares those that are new here; null: another process does
@@ -65,6 +68,15 @@ export function createIndexKeeper(deps: IndexDeps): IndexKeeper {
     });
   }
 
+  async function put(call: Call | null, rows: readonly KeyedRow[]): Promise<void> {
+    if (call === null) for (const row of rows) index.put(keyOf(row));
+    else
+      await learn(
+        call,
+        rows.map(({ id }) => id),
+      );
+  }
+
   return {
     async load() {
       const began = clock.now();
@@ -87,10 +99,7 @@ export function createIndexKeeper(deps: IndexDeps): IndexKeeper {
           take: idsAtOnce,
         });
         const unknown = takeOver(rows);
-        await learn(
-          call,
-          unknown.map(({ id }) => id),
-        );
+        await put(call, unknown);
         learned += unknown.length;
         if (rows.length < idsAtOnce) break;
         after = rows.at(-1) ?? after;
@@ -102,12 +111,7 @@ export function createIndexKeeper(deps: IndexDeps): IndexKeeper {
     async follow(call, ids) {
       for (const some of batches(ids, idsAtOnce)) {
         const unknown = takeOver(await database.read.blacklistRecord.findMany({ where: { id: { in: some } }, select: keyFields }));
-        if (call === null) for (const row of unknown) index.put(keyOf(row));
-        else
-          await learn(
-            call,
-            unknown.map(({ id }) => id),
-          );
+        await put(call, unknown);
       }
     },
   };

@@ -28,6 +28,8 @@ export interface MatchesService {
   load(): Promise<void>;
   /** Take over records that another process may have changed. @param call compares those that are new here; null: another process does */
   follow(call: Call | null, ids: readonly string[]): Promise<void>;
+  /** The same for all records that were changed since the last time. @returns how many were new here */
+  catchUp(call: Call | null): Promise<number>;
   /** Compare one person with every record in force. Call after their servers are written in the same transaction. */
   recomputeUser(tx: Tx, userId: string): Promise<MatchChanges>;
   /** Take the lock of matches, which comes before numbers of records. */
@@ -67,6 +69,7 @@ export function createMatchesService(deps: MatchesDeps): MatchesService {
     mayList: (userId) => !deps.index.isComplete || deps.index.find([], [userId]).size > 0,
     load: keeper.load,
     follow: keeper.follow,
+    catchUp: keeper.catchUp,
 
     async recomputeUser(tx, userId) {
       await tx.lock(matchesLock);

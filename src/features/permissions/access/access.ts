@@ -77,7 +77,10 @@ export function createAccess(options: AccessOptions) {
   });
   const stop = guildState.onChange(changed);
   changes?.listen(heldTables, oneAtATime(facts.reload));
-  changes?.listen("blacklist_records", oneAtATime(facts.pollListings));
+  changes?.listen("blacklist_records", facts.pollListings, async () => {
+    await facts.pollListings();
+    await facts.compareListings(people());
+  });
 
   let tracking = 0;
   const isStale = (): boolean => guildState.isTooOld();

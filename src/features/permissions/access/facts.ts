@@ -43,22 +43,24 @@ export function createFacts(database: Database, configured: ReadonlySet<string>,
       [overrides, owners, leaves] = [entries, owned, away];
       takeOver(found);
     },
-    /** Read again what another process may have changed. */
+    /** Read again what may have changed without this process, or without its hearing of it. */
     async reload(): Promise<void> {
       for (;;) {
         const before = told;
         const [entries, owned, away, found] = await readAll();
         // What was read may be older than what this process has changed meanwhile.
         if (told !== before) continue;
-        if (isDeepStrictEqual([entries, owned, away, found], [overrides, owners, leaves, [...roles.values()]])) return;
+        const byKey = new Map(found.map((role) => [role.key, role]));
+        if (isDeepStrictEqual([entries, owned, away, byKey], [overrides, owners, leaves, roles])) return;
         [overrides, owners, leaves] = [entries, owned, away];
         return takeOver(found);
       }
     },
     /** Look for owners that another process has added or removed. */
     async pollOwners(): Promise<void> {
+      const before = told;
       const found = await readOwners(database.read);
-      if (isDeepStrictEqual(found, owners)) return;
+      if (told !== before || isDeepStrictEqual(found, owners)) return;
       owners = found;
       onChange(null);
     },
@@ -96,6 +98,7 @@ export function createFacts(database: Database, configured: ReadonlySet<string>,
       onChange(userId);
     },
     pollListings: listings.poll,
+    compareListings: listings.compare,
     listingOf: listings.of,
     setListing: listings.set,
     /** `configuration`, `owners` or `last_owner` for an owner by name. */

@@ -1,8 +1,10 @@
 import { Prisma } from "../../../generated/sqlite/client.ts";
 import { isDeepStrictEqual } from "node:util";
 import type { Database } from "../../../database/database.ts";
+import { oneAtATime } from "../../../cluster/changes.ts";
 import { inBatches } from "../../../kernel/pause.ts";
-import { listingOf, readListings, readRecords } from "./rows.ts";
+import { createTurns } from "../../../kernel/turns.ts";
+import { listingOf, readListings, readListingsOf, readRecords } from "./rows.ts";
 import type { Listing } from "./subject.ts";
 
 /** Changes that are looked at together. */
@@ -18,12 +20,33 @@ export function createListings({ read }: Pick<Database, "read">, onChange: (user
   let seen = 0;
   /** Records this process told of itself while it looks: what it reads of them may be older. */
   let told: Set<string> | undefined;
+  const turns = createTurns();
+
+  /** One look after the other: each has to know what it is told of meanwhile. */
+  const looking = (look: (mine: ReadonlySet<string>) => Promise<void>): Promise<void> =>
+    turns.take("look", async () => {
+      told = new Set();
+      try {
+        await look(told);
+      } finally {
+        told = undefined;
+      }
+    });
 
   function put(userId: string, recordId: string, listing: Listing | null): void {
     if (listing !== null) known.set(userId, listing);
     else if (known.get(userId)?.recordId === recordId) known.delete(userId);
     else return;
     onChange(userId);
+  }
+
+  /** What is known of somebody stays where one of their records says so. */
+  function takeOver(userId: string, found: readonly Listing[], mine: ReadonlySet<string>): void {
+    const before = known.get(userId);
+    const [first = null] = found;
+    const recordId = first?.recordId ?? before?.recordId;
+    if (recordId === undefined || found.some((one) => isDeepStrictEqual(one, before))) return;
+    if (![recordId, before?.recordId].some((id) => id !== undefined && mine.has(id))) put(userId, recordId, first);
   }
 
   async function learn(ids: ReadonlySet<string>, isOlder: (recordId: string) => boolean): Promise<void> {
@@ -59,15 +82,16 @@ export function createListings({ read }: Pick<Database, "read">, onChange: (user
       seen = last?.seq ?? 0;
     },
     /** Look for records that another process has written. */
-    async poll(): Promise<void> {
-      if (told !== undefined) return;
-      told = new Set();
-      try {
-        await look(told);
-      } finally {
-        told = undefined;
-      }
-    },
+    poll: oneAtATime(() => looking(look)),
+    /** Look what the records themselves say of these people, whatever the feed tells. */
+    compare: (userIds: readonly string[]): Promise<void> =>
+      looking(async (mine) => {
+        for (let from = 0; from < userIds.length; from += atOnce) {
+          const some = userIds.slice(from, from + atOnce);
+          const found = await readListingsOf(read, some);
+          for (const userId of some) takeOver(userId, found.get(userId) ?? [], mine);
+        }
+      }),
     of: (userId: string) => known.get(userId) ?? null,
     /** @param listing null: this record bars nobody (any more) */
     set(userId: string, recordId: string, listing: Listing | null): void {

@@ -1,6 +1,7 @@
 import type { ReadClient, TransactionClient } from "../../../database/database.ts";
 import { conditionOf } from "../../../database/where.ts";
 import { type BlacklistRecord, Prisma, type UserPermission } from "../../../generated/sqlite/client.ts";
+import { groupBy } from "../../../kernel/group.ts";
 import { roleRef } from "../../../kernel/ids.ts";
 import { levels, type Level } from "../../../kernel/permissions.ts";
 import { roleRules } from "../resolve.ts";
@@ -70,6 +71,14 @@ export async function readRecords(db: ReadClient, ids: readonly string[]): Promi
 export async function readListings(db: ReadClient): Promise<Map<string, Listing>> {
   const rows = await db.$select("BlacklistRecord", Prisma.sql`WHERE ${conditionOf("BlacklistRecord", barring)}`, listedFields);
   return new Map(rows.map(({ id, subjectId, startsAt, expiresAt }) => [subjectId, { recordId: id, startsAt, expiresAt }]));
+}
+
+/** The same for some people, of whom one can have several: the one that is in force first comes first. */
+export async function readListingsOf(db: ReadClient, userIds: readonly string[]): Promise<Map<string, Listing[]>> {
+  const about = Prisma.sql`WHERE t.kind = ${barring.kind} AND t.subject_id IN (${Prisma.join([...userIds])}) ORDER BY t.starts_at`;
+  const rows = await db.$select("BlacklistRecord", about, listedFields);
+  const listings = groupBy(rows, ({ subjectId }) => subjectId);
+  return new Map([...listings].map(([userId, some]) => [userId, some.flatMap((row) => listingOf(row) ?? [])]));
 }
 
 /** How a record bars its subject; null: not at all. */

@@ -91,11 +91,12 @@ export function createProfileStore({ database, audit, events, access, roster }: 
       return (await database.read.staffProfile.findUnique({ where: { userId } })) ?? emptyProfile(userId);
     },
 
-    /** Read a profile to change it, under its lock. A leave that is over ends on the way. */
+    /** Read a profile to change it, under its lock. A leave that is over ends on the way; memory has what is read after the commit. */
     async open(tx: Tx, userId: string): Promise<ProfileRow> {
       await tx.lock(`staff-profile:${userId}`);
       const row = (await tx.db.staffProfile.findUnique({ where: { userId } })) ?? emptyProfile(userId);
       const leave = leaveOf(row);
+      tx.afterCommit(() => access.setLeave(userId, leave, row.revision));
       if (leave === null || !isOver(leave, tx.now)) return row;
       audit.record(tx, {
         action: "staff.loa_end",

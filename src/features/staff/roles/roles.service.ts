@@ -118,7 +118,10 @@ export function createStaffRolesService(deps: StaffRolesDeps) {
     requireDiscordRoles(input.discord, before, guildState);
     permissions.requireRevision(ifMatch, before?.revision ?? null);
     requireUnclaimed(await claimsOfOthers(tx, key, input));
-    if (before !== null && isSame(before, input)) return present(before);
+    if (before !== null && isSame(before, input)) {
+      tx.afterCommit(() => access.setRole(before));
+      return present(before);
+    }
     const after = recordOf(key, input, before, permissions);
     const held = await allow(tx, key, before, after);
     if (held !== undefined) return held;
