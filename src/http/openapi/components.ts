@@ -1,7 +1,7 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { problems } from "../../kernel/errors.ts";
 import { snowflakePattern } from "../../kernel/fields.ts";
-import { isConditionalRead, type RouteSpec } from "../../operations/route.ts";
+import { isConditionalRead, isConditionalWrite, type RouteSpec } from "../../operations/route.ts";
 
 const text = { type: "string" } as const;
 
@@ -101,8 +101,7 @@ export function headerParameters(spec: RouteSpec, isPublic: boolean): { $ref: st
   const names: (keyof typeof parameters)[] = ["RequestId"];
   if (!isPublic) names.push("ActingUser", "ActingAssertion");
   if (spec.method !== "get") names.push("IdempotencyKey");
-  const isConditional = ["put", "patch", "delete"].includes(spec.method) || spec.refusals?.includes("precondition_failed") === true;
-  if (isConditional) names.push("IfMatch");
+  if (isConditionalWrite(spec)) names.push("IfMatch");
   if (isConditionalRead(spec)) names.push("IfNoneMatch");
   if (spec.success.mediaType === "text/event-stream") names.push("LastEventId");
   return names.map((name) => ({ $ref: `#/components/parameters/${name}` }));
