@@ -64,7 +64,14 @@ const parameters = {
     schema: { ...text, minLength: 8, maxLength: 255, pattern: "^[\\x20-\\x7e]+$" },
     description: "The same key with the same body has one effect for 48 hours",
   },
-  IfMatch: { name: "If-Match", required: false, schema: text, example: '"v7"', description: "The `ETag` the change is based on" },
+  IfMatch: {
+    name: "If-Match",
+    required: false,
+    schema: text,
+    example: '"v7"',
+    description:
+      "The `ETag` the change is based on: in another revision nothing happens, and the answer is 412, also where nothing would change. `*` stands for whichever there is",
+  },
   IfNoneMatch: { name: "If-None-Match", required: false, schema: text, example: '"v7"', description: "The `ETag` that is known already" },
   LastEventId: {
     name: "Last-Event-ID",
