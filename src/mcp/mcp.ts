@@ -8,7 +8,7 @@ import type { McpOptions } from "../http/mcp.ts";
 import { problemReply, toProblem } from "../http/problem.ts";
 import type { Call } from "../kernel/call.ts";
 import { callerOf } from "../kernel/denied.ts";
-import { ProblemError } from "../kernel/errors.ts";
+import { fieldError, ProblemError } from "../kernel/errors.ts";
 import { randomToken } from "../kernel/secrets.ts";
 import type { KnownPermissions } from "../operations/answer-check.ts";
 import type { RouteSpec } from "../operations/route.ts";
@@ -127,6 +127,8 @@ function inputOf({ spec, takesRevision }: Tool, args: unknown, requireIfMatch: b
     throw new ProblemError("precondition_required", {
       detail: "Send if_match with the revision you read, or 0 for what is not there yet.",
     });
+  if (revision !== undefined && !takesRevision)
+    throw fieldError("/if_match", "not_supported", "This operation compares no revision: send it without if_match.");
   return {
     ...(path !== undefined && { params: path }),
     ...(query !== undefined && { query }),

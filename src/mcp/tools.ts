@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { z } from "zod";
 import { catalog } from "../kernel/permissions.ts";
-import type { Route, RouteSpec } from "../operations/route.ts";
+import { isConditionalWrite, type Route, type RouteSpec } from "../operations/route.ts";
 
 /** Why an operation is no tool. docs/mcp.md says the same. */
 export const reasons = {
@@ -76,7 +76,7 @@ function toolOf(spec: RouteSpec): Tool {
   const { method, operationId, summary, description = "", access, limit } = spec;
   // A POST that only asks counts as a read.
   const isWrite = method !== "get" && !(spec.write === false && limit === "read");
-  const takesRevision = ["put", "patch", "delete"].includes(method) || spec.refusals?.includes("precondition_failed") === true;
+  const takesRevision = isConditionalWrite(spec);
   const isDangerous = "permission" in access && dangerous.has(access.permission);
   const describe = async (): Promise<Described> => {
     await setImmediate();

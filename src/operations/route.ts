@@ -179,6 +179,8 @@ interface OperationSpec<
   success: SuccessSpec<Kind, View>;
   /** Whether the service method may hold its change back until it is confirmed: `202 confirmation_required`. */
   confirmable?: boolean;
+  /** Said where `precondition_failed` is about something else than the revision in `If-Match`. */
+  comparesRevision?: false;
   /** Problem codes this route can answer with beyond those every route has. */
   refusals?: readonly ProblemCode[];
 }
@@ -195,7 +197,7 @@ export interface RouteInput<
   body: z.output<Body>;
   /** The file of a multipart body. */
   file: UploadedFile | undefined;
-  /** The revision of `If-Match: "v7"`; undefined when absent or `*`. 0 stands for a record that is not there yet (`If-None-Match: *`), -1 for a tag that is none of ours. */
+  /** The revision of `If-Match: "v7"`; undefined when absent, 0 for a record that is not there yet (`If-None-Match: *`), `anyRevision` for `*`, `noRevision` for a tag that is none of ours. */
   ifMatch: number | undefined;
   ifNoneMatch: string | undefined;
   /** Where a client that follows a stream stood when it was cut off. */
@@ -212,6 +214,11 @@ export function mediaTypesOf({ shape, mediaType = "application/octet-stream" }: 
 /** Whether asking takes a token of a limit. */
 export function isLimited({ probe, limit }: RouteSpec): boolean {
   return probe !== true || limit !== undefined;
+}
+
+/** Whether a write happens only in the revision that `If-Match` names: every PUT, PATCH and DELETE, and each POST that can be refused for it. */
+export function isConditionalWrite({ method, refusals, comparesRevision }: RouteSpec): boolean {
+  return ["put", "patch", "delete"].includes(method) || (comparesRevision !== false && refusals?.includes("precondition_failed") === true);
 }
 
 /** Whether a read honours `If-None-Match`. */

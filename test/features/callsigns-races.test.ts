@@ -29,7 +29,7 @@ const north = { name: "North", department: "N", template: "{dept}-{n:03}" };
 /** Nobody is staff, and nothing stands above anybody. */
 const nobody = { held: [], members: [], isInGuild: false, rank: 0 };
 const access = { of: (id: string) => ({ id, ...nobody }), role: () => undefined, roles: () => [] } as unknown as AccessDirectory;
-const permissions = { requireRankAbove: () => undefined, requireRevision: () => undefined };
+const permissions = { requireRankAbove: () => undefined };
 
 /** The rooms of callsigns, as one process has them. */
 function instance(database: Database) {
@@ -37,7 +37,7 @@ function instance(database: Database) {
   const audit = createAuditService({ database, cursors });
   const callsigns = createCallsignsService({ database, audit, events: createEventsService({ database, clock }), lines: addLines, clock });
   const registry = createCallsignRegistry({ database, access, permissions, callsigns, cursors, clock });
-  return { callsigns, registry, pools: createPoolsService({ database, audit, access, permissions, cursors, clock }) };
+  return { callsigns, registry, pools: createPoolsService({ database, audit, access, cursors, clock }) };
 }
 
 const shared = shareWorld({ clock });

@@ -120,7 +120,7 @@ describe("one's own direct decision", () => {
   test("is not reversed alone by somebody partial or outranked, in another revision, or where others approved it too", () => {
     expect(codeOf(decided("approved"), "reverse", own({ isConflicted: true }))).toBe("conflict_of_interest");
     expect(codeOf(decided("approved"), "reverse", own({ isOutranked: true }))).toBe("hierarchy_violation");
-    expect(codeOf(decided("approved"), "reverse", own(), { expectedRevision: 7 })).toBe("precondition_failed");
+    expect(codeOf(decided("approved"), "reverse", own(), { isOutdated: true })).toBe("precondition_failed");
     expect(codeOf(decided("approved", { votes: [vote("me"), vote("you")] }), "reverse", own())).toBe("approved");
     expect(codeOf(decided("reversed", { votes: [vote("me"), vote("me", "reverse")] }), "reverse", own())).toBe("replayed");
   });
@@ -327,7 +327,7 @@ describe("what has ended", () => {
     expect(codeOf(denied, "approve", as("ben", { isConflicted: true }))).toBe("conflict_of_interest");
     expect(codeOf(denied, "approve", as("ben", { isOutranked: true }))).toBe("hierarchy_violation");
     expect(codeOf(denied, "approve", as("ben", { can: without("workflows.punishment.decide") }))).toBe("permission_denied");
-    expect(codeOf(denied, "approve", as("ben"), { expectedRevision: 1 })).toBe("precondition_failed");
+    expect(codeOf(denied, "approve", as("ben"), { isOutdated: true })).toBe("precondition_failed");
   });
 });
 

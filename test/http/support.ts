@@ -13,6 +13,7 @@ import { listen, type ServerTimeouts } from "../../src/http/server.ts";
 import type { Actor } from "../../src/kernel/call.ts";
 import { ProblemError } from "../../src/kernel/errors.ts";
 import { listQuery, Snowflake } from "../../src/kernel/fields.ts";
+import { requireRevision } from "../../src/kernel/revision.ts";
 
 const routes = routesFor();
 
@@ -89,7 +90,7 @@ export function thingRoutes(): Route[] {
       request: { params: z.object({ thing_id: Snowflake }), body: z.strictObject({ name: z.string().optional() }), bodyOptional: true },
       success: { status: 200, shape: "single", schema: Thing, description: "The thing" },
       handle: async ({ params, ifMatch }) => {
-        if (ifMatch !== undefined && ifMatch !== 7) throw new ProblemError("precondition_failed", { extra: { current_etag: '"v7"' } });
+        requireRevision(ifMatch, 7);
         return { id: params.thing_id, name: "a thing", revision: 8 };
       },
     }),

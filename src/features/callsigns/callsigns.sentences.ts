@@ -15,7 +15,6 @@ export const callsignsSentences: Sentences = {
   "There is no such staff role.": "Diese Rolle im Team gibt es nicht.",
   "There is no such pool of callsigns.": "Diesen Pool von Rufzeichen gibt es nicht.",
   "No pool has such a callsign.": "Kein Pool hat so ein Rufzeichen.",
-  "It changed hands just now.": "Es hat gerade den Besitzer gewechselt.",
   "Somebody has just taken it.": "Das hat gerade jemand anderes bekommen.",
   "{callsign} rests already; rest_days 0 frees it.": "{callsign} ruht schon; mit 0 Tagen Ruhe wird es frei.",
   "They have {callsign} of the pool already.": "Die Person hat aus dem Pool schon {callsign}.",

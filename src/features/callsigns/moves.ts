@@ -1,9 +1,11 @@
 import { resting, assignedAt, standingAs, standOf, type CallsignNote, type SlotDraft, type SlotStand } from "./records.ts";
 import type { PermissionKey } from "../../kernel/permissions.ts";
 import type { Database, Tx } from "../../database/database.ts";
+import { WriteConflictError } from "../../database/problems.ts";
 import type { CallsignSlot } from "../../generated/sqlite/client.ts";
 import { requireWrite, type Call } from "../../kernel/call.ts";
 import { fieldError, ProblemError } from "../../kernel/errors.ts";
+import { requireRevision } from "../../kernel/revision.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import type { AccessDirectory } from "../permissions/access/access.ts";
 import { heldBy } from "./choice.ts";
@@ -15,7 +17,7 @@ import type { CallsignsService } from "./callsigns.service.ts";
 export interface MoveDeps {
   database: Database;
   access: Pick<AccessDirectory, "of" | "roles">;
-  permissions: Pick<PermissionsService, "requireRankAbove" | "requireRevision">;
+  permissions: Pick<PermissionsService, "requireRankAbove">;
   callsigns: Pick<CallsignsService, "records">;
 }
 
@@ -30,7 +32,10 @@ export function createMoves({ database, access, permissions, callsigns }: MoveDe
   const { records } = callsigns;
   const { locate } = createFinder(access);
 
-  /** What a callsign is, with its people (the one who gets it included) and its pool locked. @throws ProblemError validation_failed */
+  /**
+   * What a callsign is, with its people (the one who gets it included) and its pool locked.
+   * @throws ProblemError validation_failed; WriteConflictError where it changed hands meanwhile, so that all is tried again
+   */
   async function loadForUpdate(tx: Tx, named: Named, receiver?: string): Promise<Located> {
     const seen = await locate(tx.db, named, tx.now);
     const pool = seen.slot?.pool ?? seen.place?.pool;
@@ -40,12 +45,12 @@ export function createMoves({ database, access, permissions, callsigns }: MoveDe
     await records.lock(tx, { pools: [pool] });
     const found = await locate(tx.db, { ...named, pool }, tx.now);
     if (found.slot?.id === seen.slot?.id && found.slot?.userId === seen.slot?.userId) return found;
-    throw new ProblemError("storage_busy", { detail: "It changed hands just now.", retryAfter: 1 });
+    throw new WriteConflictError("it changed hands");
   }
 
   /** @throws ProblemError precondition_failed, hierarchy_violation, invalid_transition */
   function requireMayMove(tx: Tx, { slot }: Located, { callsign, ifMatch }: Named, move: Move): void {
-    permissions.requireRevision(ifMatch, slot?.revision ?? null);
+    requireRevision(ifMatch, slot?.revision ?? 0);
     if (slot !== null && slot.userId !== null) permissions.requireRankAbove(tx.call, access.of(slot.userId).rank);
     requireMove(slot === null ? "free" : stateAt(slot, tx.now), move, slot?.callsign ?? callsign);
   }
@@ -86,8 +91,9 @@ export function createMoves({ database, access, permissions, callsigns }: MoveDe
     const { pool, number, callsign, state } = slot;
     const other = await heldBy(tx.db, pool, userId, tx.now);
     if (other !== null) throw refusedMove(state, "transfer", callsign, `They have ${other.callsign} of the pool already.`);
-    await records.change(tx, slot, { ...standOf(slot), state: "ended" }, note);
-    return await place(tx, { pool, number, callsign, userId }, assignedAt(tx.now, note), note);
+    const { revision } = await records.change(tx, slot, { ...standOf(slot), state: "ended" }, note);
+    // A tag of the slot before is none of this one.
+    return await place(tx, { pool, number, callsign, userId, revision: revision + 1 }, assignedAt(tx.now, note), note);
   }
 
   async function retireInTx(tx: Tx, named: Named, note: CallsignNote): Promise<CallsignSlot> {

@@ -75,6 +75,8 @@ export interface SlotDraft {
   callsign: string;
   userId: string | null;
   reservedBy?: string | null;
+  /** Its first; 1 unless told. */
+  revision?: number;
 }
 
 /** Writes of slots inside a given transaction: each keeps the audit and the events in step. */
@@ -130,10 +132,10 @@ export function createCallsignRecords({ audit, events, lines }: CallsignRecordsD
       const row = {
         id: uuid7(tx.now.getTime()),
         reservedBy: null,
+        revision: 1,
         ...draft,
         ...columnsOf(draft, stand, tx.now),
         createdAt: tx.now,
-        revision: 1,
       };
       if (!(await insertUnlessTaken(tx, row))) return null;
       await recordChange(tx, row, null, note);

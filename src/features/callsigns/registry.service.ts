@@ -22,7 +22,7 @@ export type CallsignRegistry = ReturnType<typeof createCallsignRegistry>;
 
 export interface CallsignRegistryDeps extends Deps<"database" | "cursors" | "clock"> {
   access: Pick<AccessDirectory, "of" | "role" | "roles">;
-  permissions: Pick<PermissionsService, "requireRankAbove" | "requireRevision">;
+  permissions: Pick<PermissionsService, "requireRankAbove">;
   callsigns: CallsignsService;
 }
 

@@ -26,9 +26,16 @@ const example = {
 const single = { status: 200, shape: "single", schema: ConfirmationView, example } as const;
 
 /** Who may say anything, and when. */
-const turns = ["record_not_found", "invalid_transition", "conflict_of_interest", "cannot_grant_unheld", "hierarchy_violation"] as const;
+const turns = [
+  "record_not_found",
+  "precondition_failed",
+  "invalid_transition",
+  "conflict_of_interest",
+  "cannot_grant_unheld",
+  "hierarchy_violation",
+] as const;
 /** What a change can be refused with while it is carried out. */
-const outcomes: readonly ProblemCode[] = ["last_owner", "duplicate_active_record", "precondition_failed", "unsupported_operation"];
+const outcomes: readonly ProblemCode[] = ["last_owner", "duplicate_active_record", "unsupported_operation"];
 
 export function confirmationsRoutes(confirmations: ConfirmationsService): Route[] {
   return [...readRoutes(confirmations), ...answerRoutes(confirmations)];
@@ -67,7 +74,7 @@ function answerRoutes(confirmations: ConfirmationsService): Route[] {
       request: { params },
       success: { ...single, description: "The change as it stands now" },
       refusals: [...turns, ...outcomes],
-      handle: ({ call, params: { id } }) => confirmations.confirm(call, id),
+      handle: ({ call, params: { id }, ifMatch }) => confirmations.confirm(call, id, ifMatch),
     }),
     post("/confirmations/{id}/decline", "declineChange", {
       summary: "Decline a held change, or take it back as the person who asked",
@@ -76,7 +83,7 @@ function answerRoutes(confirmations: ConfirmationsService): Route[] {
       request: { params, body: DeclineConfirmationInput, bodyOptional: true, example: { reason: "Let us talk about it first." } },
       success: { ...single, description: "The declined change" },
       refusals: [...turns],
-      handle: ({ call, params: { id }, body }) => confirmations.decline(call, id, body),
+      handle: ({ call, params: { id }, body, ifMatch }) => confirmations.decline(call, id, body, ifMatch),
     }),
   ];
 }

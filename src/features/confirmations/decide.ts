@@ -6,6 +6,7 @@ import { requireWrite, type Actor, type Call } from "../../kernel/call.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { problems, ProblemError, recordNotFound } from "../../kernel/errors.ts";
 import { isHeld } from "../../kernel/held.ts";
+import { isRevision, requireRevision } from "../../kernel/revision.ts";
 import type { AccessDirectory } from "../permissions/access/access.ts";
 import { confirmationsPermission, presentConfirmation } from "./confirmations.policy.ts";
 import type { ConfirmationRecords } from "./records.ts";
@@ -47,9 +48,15 @@ class RefusedChangeError extends Error {
   }
 }
 
-/** Somebody said it a moment ago: what they said counts, and nothing happens twice. */
+/** Somebody said something a moment ago: what they said counts, and nothing happens twice. */
 class SaidBeforeError extends Error {
   override name = "SaidBeforeError";
+}
+
+/** Which change somebody says yes to, and in which revision. */
+interface Said {
+  id: string;
+  ifMatch: number | undefined;
 }
 
 /** What people say about held changes. */
@@ -78,8 +85,8 @@ export function createDecisions({ database, clock, records, access, reach, actio
     }
   }
 
-  async function accept(tx: Tx, id: string, requester: Actor) {
-    const { row, isSaid } = await records.open(tx, id, "yes");
+  async function accept(tx: Tx, { id, ifMatch }: Said, requester: Actor) {
+    const { row, isSaid } = await records.open(tx, id, "yes", ifMatch);
     if (isSaid) return sayAgain(tx, row);
     const need = requireTurn(tx.call, row);
     if (need === "second_person") requireOther(row, await reach.linkedAccountsOf(tx.db, requireActor(tx.call).id));
@@ -91,18 +98,20 @@ export function createDecisions({ database, clock, records, access, reach, actio
   }
 
   /** Run a held call of an operation for the person who asked. Its first transaction ends the confirmation, so that both happen or none. */
-  async function carryOutOperation(call: Call, id: string, requester: Actor, run: RunOperation): Promise<ConfirmationView> {
+  async function carryOutOperation(call: Call, said: Said, requester: Actor, run: RunOperation): Promise<ConfirmationView> {
+    const { id, ifMatch } = said;
     const { input, ...held } = await database.read.confirmation.findUniqueOrThrow({ where: { id } });
     if (!canSee(call, held)) throw recordNotFound();
-    if (statusAt(held, clock.now()) !== "pending") return await database.write(call, (tx) => accept(tx, id, requester));
+    requireRevision(ifMatch, held.revision);
+    if (statusAt(held, clock.now()) !== "pending") return await database.write(call, (tx) => accept(tx, said, requester));
     requireTurn(call, held);
     let ended: ConfirmationView | undefined;
     const within = async (tx: Tx): Promise<void> => {
       if (ended !== undefined) return;
-      const said: Tx = { ...tx, call };
-      const { row, isSaid } = await records.open(said, id, "yes");
-      if (isSaid) throw new SaidBeforeError();
-      const changed = await records.change(said, row, { verb: "accept", answer: requireTurn(call, row), needs: [], status: "applied" });
+      const own: Tx = { ...tx, call };
+      const { row, isSaid } = await records.open(own, id, "yes");
+      if (isSaid || !isRevision(ifMatch, row.revision)) throw new SaidBeforeError();
+      const changed = await records.change(own, row, { verb: "accept", answer: requireTurn(call, row), needs: [], status: "applied" });
       tx.afterCommit(() => (ended = presentConfirmation(call, changed, tx.now)));
     };
     const { confirmation: _held, ...asked } = callOf(call, held, requester);
@@ -112,7 +121,7 @@ export function createDecisions({ database, clock, records, access, reach, actio
       // A second person has to confirm it now: that is another change, which waits.
       return isHeld(answer) ? await show(call, answer.confirmation_required.id) : (ended ?? (await show(call, id)));
     } catch (error) {
-      if (error instanceof SaidBeforeError) return await database.write(call, (tx) => accept(tx, id, requester));
+      if (error instanceof SaidBeforeError) return await database.write(call, (tx) => accept(tx, said, requester));
       throw refusalOf(error) ?? error;
     }
   }
@@ -143,18 +152,18 @@ export function createDecisions({ database, clock, records, access, reach, actio
      * Say yes, as the person who asked (in Discord) or as the second person. The last yes carries the change out. Who says it again gets
      * the answer again (`call.replayed`), and nothing happens.
      * @param key id or code
-     * @throws ProblemError record_not_found, invalid_transition (not the caller's turn), conflict_of_interest, permission_denied,
-     * cannot_grant_unheld, hierarchy_violation, and what the change itself is refused with: then it has failed permanently
+     * @throws ProblemError record_not_found, precondition_failed, invalid_transition (not the caller's turn), conflict_of_interest,
+     * permission_denied, cannot_grant_unheld, hierarchy_violation, and what the change itself is refused with: then it has failed permanently
      */
-    async confirm(call: Call, key: string): Promise<ConfirmationView> {
+    async confirm(call: Call, key: string, ifMatch?: number): Promise<ConfirmationView> {
       requireWrite(call, confirmationsPermission);
       const { id, actorId, action } = await locate(key);
       // The person who asked may have to be looked up at Discord: not while the database waits.
       const requester = await access.actorOf(actorId);
       const run = operations.get(action);
       try {
-        if (run !== undefined) return await carryOutOperation(call, id, requester, run);
-        return await database.write(call, (tx) => accept(tx, id, requester));
+        if (run !== undefined) return await carryOutOperation(call, { id, ifMatch }, requester, run);
+        return await database.write(call, (tx) => accept(tx, { id, ifMatch }, requester));
       } catch (error) {
         if (!(error instanceof RefusedChangeError)) throw error;
         await markFailed(call, id, error.problem);
@@ -163,12 +172,12 @@ export function createDecisions({ database, clock, records, access, reach, actio
     },
 
     /** Say no, as the person who asked or as a possible second person; again as with `confirm`. @throws ProblemError as `confirm` */
-    async decline(call: Call, key: string, input: DeclineConfirmationInput = {}): Promise<ConfirmationView> {
+    async decline(call: Call, key: string, input: DeclineConfirmationInput = {}, ifMatch?: number): Promise<ConfirmationView> {
       requireWrite(call, confirmationsPermission);
       const { reason } = DeclineConfirmationInput.parse(input);
       const { id } = await locate(key);
       return await database.write(call, async (tx) => {
-        const { row, isSaid } = await records.open(tx, id, "no");
+        const { row, isSaid } = await records.open(tx, id, "no", ifMatch);
         if (isSaid) return sayAgain(tx, row);
         const actor = requireActor(call);
         if (actor.id !== row.actorId) requireSecond(call, actor, row);

@@ -1,6 +1,7 @@
 import type { Tx } from "../../database/database.ts";
 import type { Prisma } from "../../generated/sqlite/client.ts";
 import { recordNotFound } from "../../kernel/errors.ts";
+import { requireRevision } from "../../kernel/revision.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import { confirmationsPermission } from "./confirmations.policy.ts";
@@ -50,11 +51,12 @@ export function createConfirmationRecords({ audit, events }: { audit: AuditServi
     /**
      * The row under the lock, when the caller may know of it and can say something about it.
      * @param wanted what they want to say: where they have said it already, and it counts, it is to be answered again
-     * @throws ProblemError record_not_found
+     * @throws ProblemError record_not_found, precondition_failed
      */
-    async open(tx: Tx, id: string, wanted: keyof typeof sayings): Promise<{ row: ConfirmationRow; isSaid: boolean }> {
+    async open(tx: Tx, id: string, wanted: keyof typeof sayings, ifMatch?: number): Promise<{ row: ConfirmationRow; isSaid: boolean }> {
       const row = await read(tx, id);
       if (!canSee(tx.call, row)) throw recordNotFound();
+      requireRevision(ifMatch, row.revision);
       const status = statusAt(row, tx.now);
       const { as, countsIn } = sayings[wanted];
       const isSaid = countsIn.includes(status) && answersOf(row).some((one) => one.user_id === tx.call.actor?.id && as.includes(one.as));

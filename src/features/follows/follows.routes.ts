@@ -127,8 +127,8 @@ function listRoutes(follows: FollowsService): Route[] {
       access: { permission: followsPolicy.manage },
       request: { params },
       success: { ...single, description: "The list as it is now" },
-      refusals: ["record_not_found", "conflict_of_interest"],
-      handle: ({ call, params: { id } }) => follows.reset(call, id),
+      refusals: ["record_not_found", "precondition_failed", "conflict_of_interest"],
+      handle: ({ call, params: { id }, ifMatch }) => follows.reset(call, id, ifMatch),
     }),
   ];
 }
@@ -149,8 +149,8 @@ function entryRoutes(follows: FollowsService): Route[] {
         example: { records: [{ kind: "user", subject_id: "80351110224678912", category: "raid", severity: "high" }] },
       },
       success: { ...single, description: "The list after it" },
-      refusals: ["record_not_found", "invalid_transition", "conflict_of_interest"],
-      handle: ({ call, params: { id }, body }) => follows.sendFile(call, id, body),
+      refusals: ["record_not_found", "precondition_failed", "invalid_transition", "conflict_of_interest"],
+      handle: ({ call, params: { id }, body, ifMatch }) => follows.sendFile(call, id, body, ifMatch),
     }),
     get("/lists/{id}/entries", "listFollowedEntries", {
       summary: "List what a followed list says",

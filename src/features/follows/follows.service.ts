@@ -24,7 +24,7 @@ import {
 } from "./follows.schema.ts";
 import { ReadingFailed } from "./feed.ts";
 import { linesIn } from "./file.ts";
-import { createReading, unread, type ReadingDeps } from "./reading.ts";
+import { createReading, Outrun, unread, type ReadingDeps } from "./reading.ts";
 
 export interface FollowsDeps extends ReadingDeps, Deps<"cursors"> {
   blacklist: Pick<BlacklistService, "create">;
@@ -216,11 +216,11 @@ export function createFollowsService(deps: FollowsDeps) {
       return presentList(row);
     },
 
-    /** Forget what a list said and read it from the beginning, after a person has looked. @throws ProblemError record_not_found, conflict_of_interest */
-    async reset(call: Call, id: string): Promise<FollowedListView> {
+    /** Forget what a list said and read it from the beginning, after a person has looked. @throws ProblemError record_not_found, precondition_failed, conflict_of_interest */
+    async reset(call: Call, id: string, ifMatch?: number): Promise<FollowedListView> {
       requireWrite(call, followsPolicy.manage);
       return await database.write(call, async (tx) => {
-        const row = await open(tx, id);
+        const row = await open(tx, id, ifMatch);
         await requireImpartial(tx, id);
         await entries.forgetAll(tx, id);
         const nextReadAt = row.address === null ? null : tx.now;
@@ -234,21 +234,32 @@ export function createFollowsService(deps: FollowsDeps) {
       });
     },
 
-    /** Take a file that is sent, and take back what has left it. @throws ProblemError record_not_found, validation_failed, invalid_transition, conflict_of_interest */
-    async sendFile(call: Call, id: string, input: SendFileInput): Promise<FollowedListView> {
+    /**
+     * Take a file that is sent, and take back what has left it.
+     * @throws ProblemError record_not_found, precondition_failed, validation_failed, invalid_transition, conflict_of_interest
+     */
+    async sendFile(call: Call, id: string, input: SendFileInput, ifMatch?: number): Promise<FollowedListView> {
       requireWrite(call, followsPolicy.manage);
       const { csv, records } = SendFileInput.parse(input);
       const list = await find(id);
+      requireRevision(ifMatch, list.revision);
       if (list.kind !== "file" || list.address !== null)
         throw new ProblemError("invalid_transition", { detail: "The list is read from its address." });
       const lines = csv === undefined ? (records ?? []).map((value, index) => ({ line: index + 1, value })) : linesIn(readers, csv);
       try {
-        const alongside = async (tx: Tx, changed: readonly FollowedEntry[]): Promise<void> => {
+        const isCurrent = (row: FollowedList): boolean => {
+          requireRevision(ifMatch, row.revision);
+          return row.address === null && JSON.stringify(row.categories) === JSON.stringify(list.categories);
+        };
+        const alongside = async (tx: Tx, changed: readonly FollowedEntry[]) => {
           await requireImpartial(tx, id, changed);
           note(tx, "send", list);
+          return { updatedAt: tx.now, revision: { increment: 1 } };
         };
-        return presentList(await reading.takeFile(call, list, lines, alongside));
+        return presentList(await reading.takeFile(call, list, lines, { isCurrent, alongside }));
       } catch (error) {
+        // The list takes something else by now, or is gone.
+        if (error instanceof Outrun) return await this.sendFile(call, id, input, ifMatch);
         if (error instanceof ReadingFailed) throw fieldError(csv === undefined ? "/records" : "/csv", "malformed", error.message);
         throw error;
       }

@@ -30,8 +30,16 @@ const maxPageBytes = 4 * 1024 * 1024;
 const day = 86_400;
 const Taken = z.object({ page: z.array(TakenEntry), vanished: z.array(z.string()) });
 /** Somebody else has read or changed the list meanwhile: what was read here is dropped. */
-class Outrun extends Error {
+export class Outrun extends Error {
   override name = "Outrun";
+}
+
+/** A file that somebody sends: it depends on no reading before. */
+interface Sent {
+  /** Whether the file can still be taken as it was read. */
+  isCurrent: (row: FollowedList) => boolean;
+  /** What is done in the same transaction. @returns what it changes of the list */
+  alongside: (tx: Tx, changed: readonly FollowedEntry[]) => Promise<Prisma.FollowedListUpdateInput>;
 }
 
 /** What is stored where a list begins anew. */
@@ -42,11 +50,16 @@ export function createReading(deps: ReadingDeps) {
   const { database, audit, clock, keyring, entries, readers, outgoing, logger } = deps;
 
   /** Write what a reading found, unless the list is not as it was read. */
-  async function store(call: Call, list: FollowedList, work: (tx: Tx) => Promise<Prisma.FollowedListUpdateInput>): Promise<FollowedList> {
+  async function store(
+    call: Call,
+    list: FollowedList,
+    work: (tx: Tx) => Promise<Prisma.FollowedListUpdateInput>,
+    isCurrent = ({ readings }: FollowedList): boolean => readings === list.readings,
+  ): Promise<FollowedList> {
     const stored = await database.write(call, async (tx) => {
       await tx.lock(`followed_list:${list.id}`);
       const row = await tx.db.followedList.findUnique({ where: { id: list.id } });
-      if (row?.readings !== list.readings) return undefined;
+      if (row === null || !isCurrent(row)) return undefined;
       const found = await work(tx);
       const data = { problem: null, failures: 0, lastReadAt: tx.now, nextReadAt: nextAt(list, tx.now, 0), ...found };
       return await tx.db.followedList.update({ where: { id: list.id }, data: { ...data, readings: { increment: 1 } } });
@@ -116,14 +129,14 @@ export function createReading(deps: ReadingDeps) {
     call: Call,
     list: FollowedList,
     lines: AsyncIterable<SourceLine> | Iterable<SourceLine>,
-    also?: (tx: Tx, changed: readonly FollowedEntry[]) => Promise<void>,
+    sent?: Sent,
   ): Promise<FollowedList> {
     const found = await entriesIn(lines, { listId: list.id, categories: list.categories as string[], now: clock.now() }).catch(
       (error: unknown) => {
         throw error instanceof ProblemError ? new ReadingFailed("The columns of the file are not those of an export.") : error;
       },
     );
-    return await store(call, list, async (tx) => {
+    const compare = async (tx: Tx): Promise<Prisma.FollowedListUpdateInput> => {
       const held = await tx.db.followedEntry.findMany({ where: { listId: list.id } });
       const isSame = (row: FollowedEntry): boolean => {
         const other = found.get(row.originId);
@@ -137,9 +150,9 @@ export function createReading(deps: ReadingDeps) {
         .map((row) => ({ ...row, revision: (revisions.get(row.originId) ?? 0) + 1 }));
       const gone = before.flatMap(({ originId }) => (found.has(originId) ? [] : [originId]));
       await entries.put(tx, list.id, { before, rows, gone });
-      await also?.(tx, before);
-      return {};
-    });
+      return (await sent?.alongside(tx, before)) ?? {};
+    };
+    return await store(call, list, compare, sent?.isCurrent);
   }
 
   /** Note that a reading came to nothing. @returns the list as it is then */

@@ -20,11 +20,11 @@ import type { KeyRecords } from "./records.ts";
 import { UpdateKeyInput, BootstrapInput, CreateKeyInput, type KeyView, type CreatedKeyView } from "./keys.schema.ts";
 import { changedOf, inWords } from "./summary.ts";
 import { addSeconds } from "../../kernel/clock.ts";
+import { requireRevision } from "../../kernel/revision.ts";
 import type { KeySecrets } from "./secrets.ts";
 
 interface ChangeDeps {
   database: Database;
-  permissions: Pick<PermissionsService, "requireRevision">;
   confirmations: ConfirmationsService;
   records: KeyRecords;
   grants: KeyGrants;
@@ -38,7 +38,7 @@ const Revocation = Update.omit({ input: true });
 type Revocation = z.output<typeof Revocation>;
 
 /** The service methods that change and end keys. */
-export function createKeyChanges({ database, permissions, confirmations, records, grants, present }: ChangeDeps) {
+export function createKeyChanges({ database, confirmations, records, grants, present }: ChangeDeps) {
   /** @throws ProblemError validation_failed, cannot_grant_unheld */
   function requireMayChange(call: Call, before: KeySettings, after: KeySettings): boolean {
     const isNarrower = grants.isOnlyNarrowed(before, after);
@@ -50,7 +50,7 @@ export function createKeyChanges({ database, permissions, confirmations, records
 
   async function update(tx: Tx, { id, revision, input }: Update): Promise<KeyView | Held> {
     const row = await records.lock(tx, id);
-    permissions.requireRevision(revision, row.revision);
+    requireRevision(revision, row.revision);
     requireActive(row, tx.now);
     const before = settingsOf(row);
     const after = changed(before, input, tx.now);
@@ -86,7 +86,7 @@ export function createKeyChanges({ database, permissions, confirmations, records
 
   async function revoke(tx: Tx, { id, revision }: Revocation): Promise<KeyView | Held> {
     const row = await records.lock(tx, id);
-    permissions.requireRevision(revision, row.revision);
+    requireRevision(revision, row.revision);
     if (row.revokedAt !== null) {
       records.confirm(tx);
       return present(row, tx.now);

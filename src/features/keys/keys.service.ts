@@ -23,7 +23,7 @@ export type KeysService = ReturnType<typeof createKeysService>;
 export interface KeysDeps extends Deps<"database" | "cursors"> {
   audit: AuditService;
   access: Pick<AccessDirectory, "allHold">;
-  permissions: GrantingPermissions & Pick<PermissionsService, "addOwner" | "requireRevision">;
+  permissions: GrantingPermissions & Pick<PermissionsService, "addOwner">;
   events: EventsService;
   confirmations: ConfirmationsService;
   clock?: Clock;

@@ -4,8 +4,8 @@ import type { ApiKey } from "../../generated/sqlite/client.ts";
 import { requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
 import { addSeconds } from "../../kernel/clock.ts";
 import type { Held } from "../../kernel/held.ts";
+import { requireRevision } from "../../kernel/revision.ts";
 import type { ConfirmationsService } from "../confirmations/confirmations.service.ts";
-import type { PermissionsService } from "../permissions/permissions.service.ts";
 import type { KeyGrants } from "./grants.ts";
 import { boundEnd, endOf, keysPolicy, makersOf, requireActive, settingsOf, type PresentKey } from "./keys.policy.ts";
 import type { KeyRecords } from "./records.ts";
@@ -15,7 +15,6 @@ import { inWords } from "./summary.ts";
 
 interface RotateDeps {
   database: Database;
-  permissions: Pick<PermissionsService, "requireRevision">;
   confirmations: ConfirmationsService;
   records: KeyRecords;
   grants: KeyGrants;
@@ -40,10 +39,10 @@ const isByItself = ({ actor, client }: Call, id: string): boolean => actor === n
 const noMoreNotices = 0;
 
 /** The service method that gives a key a new secret. */
-export function createKeyRotation({ database, permissions, confirmations, records, grants, secrets, present }: RotateDeps) {
+export function createKeyRotation({ database, confirmations, records, grants, secrets, present }: RotateDeps) {
   async function rotate(tx: Tx, asked: Rotation): Promise<KeyView | Held> {
     const row = await records.lock(tx, asked.id);
-    permissions.requireRevision(asked.revision, row.revision);
+    requireRevision(asked.revision, row.revision);
     requireActive(row, tx.now);
     const end = boundEnd(tx.call, endOf(asked, tx.now), row.expiresAt);
     const settings = { ...settingsOf(row), expiresAt: end };

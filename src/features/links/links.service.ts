@@ -5,6 +5,7 @@ import { requirePermission, requireWrite, type Call } from "../../kernel/call.ts
 import { ProblemError, fieldError, recordNotFound } from "../../kernel/errors.ts";
 import { newestFirst } from "../../kernel/keyset.ts";
 import { listPage, type Page } from "../../kernel/page.ts";
+import { requireRevision } from "../../kernel/revision.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { MatchesService } from "../intelligence/matches/matches.service.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
@@ -30,7 +31,7 @@ export interface LinksDeps extends Deps<"database" | "events" | "access" | "curs
   audit: AuditService;
   matches: Pick<MatchesService, "recomputeUser">;
   reach: LinkReach;
-  permissions: Pick<PermissionsService, "requireRankAbove" | "requireRevision">;
+  permissions: Pick<PermissionsService, "requireRankAbove">;
 }
 
 /** Which accounts may belong to one person. */
@@ -44,7 +45,7 @@ export function createLinksService(deps: LinksDeps) {
     const row = await tx.db.accountLink.findUnique({ where: { id: linkId } });
     if (row === null || ![row.userA, row.userB].includes(userId)) throw recordNotFound();
     await requireMay(tx, [row.userA, row.userB]);
-    permissions.requireRevision(ifMatch, row.revision);
+    requireRevision(ifMatch, row.revision);
     if (row.status !== "active") throw new ProblemError("invalid_transition", { extra: { from: row.status, action, allowed: [] } });
     return row;
   }

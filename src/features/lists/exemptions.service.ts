@@ -8,6 +8,7 @@ import { fieldError, recordNotFound } from "../../kernel/errors.ts";
 import { parseDuration, type ListQuery } from "../../kernel/fields.ts";
 import { toPage, withTotal, type Page } from "../../kernel/page.ts";
 import { inBatches } from "../../kernel/pause.ts";
+import { requireRevision } from "../../kernel/revision.ts";
 import type { ListChecks } from "./checks.ts";
 import type { Conflicts } from "../links/conflicts.ts";
 import { listsPolicy, presentExemption, requireServed } from "./lists.policy.ts";
@@ -20,6 +21,8 @@ export interface ExemptionsDeps extends Deps<"database" | "audit" | "cursors" | 
 
 const list = "list_exemptions";
 const sweptAtOnce = 100;
+
+const lockOf = (guildId: string, userId: string): string => `exemption:${guildId}:${userId}`;
 
 /** Whom a guild leaves alone, whatever lists say. */
 export function createExemptionsService({ database, audit, cursors, clock, servedGuilds, checks, conflicts }: ExemptionsDeps) {
@@ -76,27 +79,33 @@ export function createExemptionsService({ database, audit, cursors, clock, serve
       const { user_id: userId, reason, until } = AddExemptionInput.parse(input);
       requireServed(servedGuilds, guildId);
       return await database.write(call, async (tx) => {
+        await tx.lock(lockOf(guildId, userId));
         await conflicts.requireMayDecideAboutPerson(tx, userId);
         const end = endOf(until, tx.now);
         const fields = { reason, until: end, createdBy: tx.call.actor?.id ?? null, createdAt: tx.now };
         const row = await tx.db.listExemption.upsert({
           where: { guildId_userId: { guildId, userId } },
           create: { guildId, userId, ...fields },
-          update: fields,
+          update: { ...fields, revision: { increment: 1 } },
         });
         note(tx, row, "add");
         return presentExemption(row);
       });
     },
 
-    /** End an exemption; answers it as it was. @throws ProblemError permission_denied, record_not_found, conflict_of_interest, hierarchy_violation */
-    async remove(call: Call, guildId: string, userId: string): Promise<ExemptionView> {
+    /**
+     * End an exemption; answers it as it was.
+     * @throws ProblemError permission_denied, record_not_found, precondition_failed, conflict_of_interest, hierarchy_violation
+     */
+    async remove(call: Call, guildId: string, userId: string, ifMatch?: number): Promise<ExemptionView> {
       requireWrite(call, listsPolicy.exempt);
       requireServed(servedGuilds, guildId);
       return await database.write(call, async (tx) => {
+        await tx.lock(lockOf(guildId, userId));
         const where = { guildId_userId: { guildId, userId } };
         const row = await tx.db.listExemption.findUnique({ where });
         if (row === null) throw recordNotFound();
+        requireRevision(ifMatch, row.revision);
         await conflicts.requireMayDecideAboutPerson(tx, userId);
         await tx.db.listExemption.delete({ where });
         note(tx, row, "remove");

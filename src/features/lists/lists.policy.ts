@@ -81,5 +81,6 @@ export function presentExemption(row: ListExemption): ExemptionView {
     until: isoOrNull(row.until),
     created_by: row.createdBy,
     created_at: row.createdAt.toISOString(),
+    revision: row.revision,
   };
 }

@@ -50,6 +50,7 @@ const exemptionExample = {
   until: null,
   created_by: "80351110224678913",
   created_at: "2026-11-25T10:00:00.000Z",
+  revision: 1,
 } as const satisfies ExemptionView;
 const heldExample = {
   guild_id: guildId,
@@ -133,8 +134,8 @@ export function listsRoutes({ stances, exemptions, breaker, actions }: Services)
       access: { permission: listsPolicy.exempt },
       request: { params: personParams },
       success: { status: 200, shape: "single", schema: ExemptionView, description: "The exemption as it was", example: exemptionExample },
-      refusals: ["record_not_found", "conflict_of_interest", "hierarchy_violation"],
-      handle: ({ call, params: { guild_id: id, discord_user_id: userId } }) => exemptions.remove(call, id, userId),
+      refusals: ["record_not_found", "precondition_failed", "conflict_of_interest", "hierarchy_violation"],
+      handle: ({ call, params: { guild_id: id, discord_user_id: userId }, ifMatch }) => exemptions.remove(call, id, userId, ifMatch),
     }),
     get("/guilds/{guild_id}/list-actions", "listListActions", {
       summary: "List what the bot does about listed people",

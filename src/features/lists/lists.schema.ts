@@ -111,6 +111,7 @@ export const ExemptionView = z
     until: Timestamp.nullable(),
     created_by: z.string().nullable(),
     created_at: Timestamp,
+    revision: z.int().positive(),
   })
   .meta({ id: "ListExemption", description: "That a guild leaves somebody alone, whatever lists say" });
 export type ExemptionView = z.infer<typeof ExemptionView>;

@@ -113,7 +113,11 @@ export function createStancesService({
       const accounts = await conflicts.accountsOf(database.read, call);
       if (await previews.differs(guildId, rules.of(guildId), wanted, accounts)) throw conflicts.ownMatter();
       const preview = await previews.ofRules(guildId, wanted);
-      if (dryRun === "true") return { ...present(guildId, { ...rules.known(guildId), rules: wanted }), preview };
+      if (dryRun === "true") {
+        const known = rules.known(guildId);
+        requireRevision(ifMatch, known.revision);
+        return { ...present(guildId, { ...known, rules: wanted }), preview };
+      }
       const stored = await database.write(call, async (tx) => {
         await tx.lock("stances");
         const row = await tx.db.setting.findUnique({ where: { key: stanceKey(guildId) } });

@@ -13,7 +13,6 @@ import { createExpiry } from "./expiry.ts";
 import { createExplanations } from "./explain/explain.service.ts";
 import { createOwners } from "./owners.service.ts";
 import { effectivePermissions, permissionsPolicy, presentCatalogEntry } from "./permissions.policy.ts";
-import { requireRevision } from "../../kernel/revision.ts";
 import { createRolePermissions } from "./roles.service.ts";
 import type { CatalogView, PermissionsListQuery } from "./permissions.schema.ts";
 import { createUserPermissions } from "./users/users.service.ts";
@@ -68,7 +67,6 @@ export function createPermissionsService({ clock = systemClock, ...deps }: Permi
     },
     requireRankAbove,
     requireLevel,
-    requireRevision,
     /** The stored entries of one person, for the feature that suspends people. */
     userRows: createUserRows(deps.access),
     suspensionAt,

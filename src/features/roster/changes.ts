@@ -9,6 +9,7 @@ import type { Tx } from "../../database/database.ts";
 import type { RosterEntry } from "../../generated/sqlite/client.ts";
 import { notReadable, can, requireAnswered, requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
 import { fieldError } from "../../kernel/errors.ts";
+import { requireRevision } from "../../kernel/revision.ts";
 import type { RosterFacts } from "./facts.ts";
 import { stepsTo } from "./patch.ts";
 import { rosterPolicy } from "./roster.policy.ts";
@@ -17,7 +18,7 @@ import { CreateEntryInput, UpdateEntryInput, type EntryView } from "./roster.sch
 import { isLive } from "./states.ts";
 
 export interface RosterEntriesDeps extends CauseSight, Deps<"database" | "audit" | "access" | "cursors" | "clock"> {
-  permissions: Pick<PermissionsService, "requireRankAbove" | "requireRevision" | "requireMayGiveStaffRole">;
+  permissions: Pick<PermissionsService, "requireRankAbove" | "requireMayGiveStaffRole">;
   roster: RosterService;
   callsigns: Pick<CallsignsService, "holdAllInTx">;
   conflicts: Pick<Conflicts, "requireNoOtherOwn">;
@@ -148,7 +149,7 @@ export function createEntryChanges(deps: RosterEntriesDeps, shown: Shown) {
         requireBelow(call, userId, [entry.staffRole, input.staff_role]);
         // Nobody reads what is noted about themselves.
         if (input.notes !== undefined && call.actor?.id === userId) throw notReadable(call, ["/notes"]);
-        permissions.requireRevision(ifMatch, entry.revision);
+        requireRevision(ifMatch, entry.revision);
         const stood = await roster.records.standAt(tx.db, entry, effectiveAt);
         if (stood === null) throw fieldError("/effective_at", "too_early", "They were not on the roster then.");
         requireAhead(input, tx.now);

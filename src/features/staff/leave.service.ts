@@ -3,6 +3,7 @@ import type { Tx } from "../../database/database.ts";
 import { firstOf } from "../../database/earliest.ts";
 import { requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
 import { fieldError } from "../../kernel/errors.ts";
+import { requireRevision } from "../../kernel/revision.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import type { Leave, Access, AccessDirectory } from "../permissions/access/access.ts";
@@ -14,7 +15,7 @@ import { hasBegunUntold, leaveAt, noLeave, wireLeave, type ProfileRow, type Prof
 export interface LeavesDeps extends Deps<"database" | "events" | "clock"> {
   audit: AuditService;
   access: Pick<AccessDirectory, "resolve">;
-  permissions: Pick<PermissionsService, "requireRankAbove" | "requireRevision">;
+  permissions: Pick<PermissionsService, "requireRankAbove">;
   roster: Pick<RosterService, "leaveInTx">;
   profiles: ProfileStore;
 }
@@ -94,7 +95,7 @@ export function createLeavesService({ database, audit, events, access, permissio
       return await database.write(call, async (tx) => {
         const before = await profiles.open(tx, userId);
         requireMayEnd(call, target, before, permissions);
-        permissions.requireRevision(ifMatch, before.revision);
+        requireRevision(ifMatch, before.revision);
         if (leaveAt(before, tx.now) === null) throw illegal(target.status, "loa_end", ["loa_start"]);
         return await write(tx, target, before, noLeave, { change: "loa_end", ...(reason !== undefined && { reason }) });
       });

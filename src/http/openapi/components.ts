@@ -1,7 +1,7 @@
 import type { OpenAPIHono } from "@hono/zod-openapi";
 import { problems } from "../../kernel/errors.ts";
 import { snowflakePattern } from "../../kernel/fields.ts";
-import { isConditionalRead, type RouteSpec } from "../../operations/route.ts";
+import { isConditionalRead, isConditionalWrite, type RouteSpec } from "../../operations/route.ts";
 
 const text = { type: "string" } as const;
 
@@ -64,7 +64,14 @@ const parameters = {
     schema: { ...text, minLength: 8, maxLength: 255, pattern: "^[\\x20-\\x7e]+$" },
     description: "The same key with the same body has one effect for 48 hours",
   },
-  IfMatch: { name: "If-Match", required: false, schema: text, example: '"v7"', description: "The `ETag` the change is based on" },
+  IfMatch: {
+    name: "If-Match",
+    required: false,
+    schema: text,
+    example: '"v7"',
+    description:
+      "The `ETag` the change is based on: in another revision nothing happens, and the answer is 412, also where nothing would change. `*` stands for whichever there is",
+  },
   IfNoneMatch: { name: "If-None-Match", required: false, schema: text, example: '"v7"', description: "The `ETag` that is known already" },
   LastEventId: {
     name: "Last-Event-ID",
@@ -101,8 +108,7 @@ export function headerParameters(spec: RouteSpec, isPublic: boolean): { $ref: st
   const names: (keyof typeof parameters)[] = ["RequestId"];
   if (!isPublic) names.push("ActingUser", "ActingAssertion");
   if (spec.method !== "get") names.push("IdempotencyKey");
-  const isConditional = ["put", "patch", "delete"].includes(spec.method) || spec.refusals?.includes("precondition_failed") === true;
-  if (isConditional) names.push("IfMatch");
+  if (isConditionalWrite(spec)) names.push("IfMatch");
   if (isConditionalRead(spec)) names.push("IfNoneMatch");
   if (spec.success.mediaType === "text/event-stream") names.push("LastEventId");
   return names.map((name) => ({ $ref: `#/components/parameters/${name}` }));

@@ -3,10 +3,11 @@ import type { Call } from "../../kernel/call.ts";
 import { type FieldError, ProblemError, validationProblem } from "../../kernel/errors.ts";
 import { isSnowflake } from "../../kernel/fields.ts";
 import type { Body } from "./body-stream.ts";
+import { anyRevision, noRevision } from "../../kernel/revision.ts";
 import { check } from "../../kernel/validation.ts";
 import { header, type RequestInfo } from "../context.ts";
 import { readQuery } from "../../operations/query.ts";
-import type { RouteInput, RouteSpec } from "../../operations/route.ts";
+import { isConditionalWrite, type RouteInput, type RouteSpec } from "../../operations/route.ts";
 
 /** A transport's reader of everything a caller can get wrong in content. `body` is undefined for methods without a body. */
 export type ContentReader = (
@@ -18,9 +19,9 @@ export type ContentReader = (
 
 const noFields = z.strictObject({});
 const idempotencyForm = /^[\x20-\x7e]{8,255}$/;
+/** One entity tag (RFC 9110 §8.8.3). */
+const entityTag = /^(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"$/;
 const revisionTag = /^"v(\d{1,15})(?:-[\w-]{1,64})?"$/;
-/** No record has this revision, so an entity tag of ours that was never given matches nothing. */
-const noRevision = -1;
 
 /** @param requireIfMatch whether PUT, PATCH and DELETE must say which revision they mean */
 export function createContentReader(spec: RouteSpec, requireIfMatch: boolean): ContentReader {
@@ -36,7 +37,7 @@ export function createContentReader(spec: RouteSpec, requireIfMatch: boolean): C
     const isReadable = errors.length === 0;
     const params = paramsSchema === undefined ? pathParams : check(paramsSchema, pathParams, "path", errors);
     const query = readQuery(request.search, querySchema, refusesUnknown, errors);
-    if (spec.method !== "get") headerErrors(request, errors);
+    if (spec.method !== "get") headerErrors(spec, request, errors);
     else if (hasActor && request.headers["x-acting-user"] !== undefined) actingUserErrors(request, errors);
     const parsed = body === undefined || !isReadable ? undefined : check(bodySchema, content, "body", errors, spec.request?.byLine);
     if (errors.length > 0) throw validationProblem(errors);
@@ -57,7 +58,16 @@ export function createContentReader(spec: RouteSpec, requireIfMatch: boolean): C
   };
 }
 
-function headerErrors(request: RequestInfo, errors: FieldError[]): void {
+function headerErrors(spec: RouteSpec, request: RequestInfo, errors: FieldError[]): void {
+  // Whoever names a condition is never served as if there were none.
+  if (request.headers["if-match"] !== undefined && !isConditionalWrite(spec)) {
+    errors.push({
+      pointer: "/If-Match",
+      in: "header",
+      code: "not_supported",
+      detail: "This operation compares no revision: send it without If-Match.",
+    });
+  }
   const key = header(request, "idempotency-key");
   if (key !== undefined && !idempotencyForm.test(key)) {
     errors.push({
@@ -87,10 +97,19 @@ function createsOnly(request: RequestInfo): boolean {
   return header(request, "if-none-match")?.trim() === "*";
 }
 
+/** @throws ProblemError malformed_request for what is no entity tag, or several: which one is meant cannot be guessed */
 function ifMatch(request: RequestInfo): number | undefined {
+  const tag = header(request, "if-match")?.trim();
+  if (tag !== undefined && tag !== "*" && !entityTag.test(tag)) {
+    const detail = 'Send one `ETag` as you read it, such as "v7", or *.';
+    throw new ProblemError("malformed_request", {
+      detail: "The condition of the request cannot be read.",
+      errors: [{ pointer: "/If-Match", in: "header", code: "malformed", detail }],
+    });
+  }
   if (createsOnly(request)) return 0;
-  const tag = header(request, "if-match");
-  if (tag === undefined || tag.trim() === "*") return undefined;
-  const revision = revisionTag.exec(tag.trim())?.[1];
+  if (tag === undefined) return undefined;
+  if (tag === "*") return anyRevision;
+  const revision = revisionTag.exec(tag)?.[1];
   return revision === undefined ? noRevision : Number(revision);
 }

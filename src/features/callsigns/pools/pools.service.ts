@@ -4,7 +4,7 @@ import type { CallsignPool } from "../../../generated/sqlite/client.ts";
 import { requirePermission, requireWrite, type Call } from "../../../kernel/call.ts";
 import { fieldError, ProblemError } from "../../../kernel/errors.ts";
 import { toPage, withTotal, type Page } from "../../../kernel/page.ts";
-import type { PermissionsService } from "../../permissions/permissions.service.ts";
+import { requireRevision } from "../../../kernel/revision.ts";
 import type { AccessDirectory } from "../../permissions/access/access.ts";
 import { callsignsPolicy } from "../callsigns.policy.ts";
 import { columnsOfPool, countsOf, presentPool, rolesFrom, rulesOf, warningsOf } from "./pools.policy.ts";
@@ -15,7 +15,6 @@ export type CallsignPoolsService = ReturnType<typeof createPoolsService>;
 
 export interface PoolsDeps extends Deps<"database" | "audit" | "cursors" | "clock"> {
   access: Pick<AccessDirectory, "role" | "roles">;
-  permissions: Pick<PermissionsService, "requireRevision">;
 }
 
 const list = "callsigns.pools";
@@ -23,7 +22,7 @@ const permission = callsignsPolicy.manage;
 type Verb = "create" | "update" | "delete";
 
 /** The pools that callsigns are taken from. */
-export function createPoolsService({ database, audit, access, permissions, cursors, clock }: PoolsDeps) {
+export function createPoolsService({ database, audit, access, cursors, clock }: PoolsDeps) {
   const isRole = (key: string): boolean => access.role(key) !== undefined;
 
   /** A pool nobody takes numbers from meanwhile. @throws ProblemError validation_failed, precondition_failed */
@@ -31,7 +30,7 @@ export function createPoolsService({ database, audit, access, permissions, curso
     await tx.lock(`callsigns:${key}`);
     const pool = await tx.db.callsignPool.findUnique({ where: { key } });
     if (pool === null) throw unknownPool();
-    permissions.requireRevision(ifMatch, pool.revision);
+    requireRevision(ifMatch, pool.revision);
     return pool;
   }
 

@@ -26,6 +26,7 @@ export function repairRoutes(repairs: RepairsService): Route[] {
         "Without `dry_run: false` it only looks, and answers an ordered plan with its `plan_hash`. That plan, and no other, is carried out when the hash is sent back: in one transaction, and it can be undone for a day. Nicknames are set in Discord after that; what Discord refuses is named in `nicknames`.",
       request: { body: RepairInput, bodyOptional: true, example: { dry_run: true } },
       success: { status: 200, shape: "single", schema: RepairView, description: "What is damaged, and what is or was done about it" },
+      comparesRevision: false,
       refusals: ["precondition_failed"],
       handle: ({ call, body }) => repairs.repair(call, body),
     }),

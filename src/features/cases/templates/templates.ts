@@ -3,9 +3,10 @@ import { z } from "zod";
 import type { Tx } from "../../../database/database.ts";
 import type { CaseTemplate } from "../../../generated/sqlite/client.ts";
 import { requirePermission, requireWrite, type Call } from "../../../kernel/call.ts";
-import { fieldError, ProblemError, recordNotFound } from "../../../kernel/errors.ts";
+import { fieldError, recordNotFound } from "../../../kernel/errors.ts";
 import { Duration, listQuery, Timestamp } from "../../../kernel/fields.ts";
 import { toPage, withTotal, type Page } from "../../../kernel/page.ts";
+import { requireRevision } from "../../../kernel/revision.ts";
 import { casesPolicy } from "../cases.policy.ts";
 import { templateFields } from "../cases.schema.ts";
 
@@ -47,10 +48,7 @@ export function createCaseTemplates({ database, audit, cursors }: CaseTemplatesD
   async function loadForUpdate(tx: Tx, key: string, ifMatch: number | undefined): Promise<CaseTemplate | null> {
     await tx.lock("case_templates");
     const row = await tx.db.caseTemplate.findUnique({ where: { key } });
-    if (ifMatch !== undefined && ifMatch !== (row?.revision ?? 0)) {
-      const etag = row === null ? null : `"v${row.revision.toString()}"`;
-      throw new ProblemError("precondition_failed", { extra: { current_etag: etag } });
-    }
+    requireRevision(ifMatch, row?.revision ?? null);
     return row;
   }
 

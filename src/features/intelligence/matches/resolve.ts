@@ -95,8 +95,7 @@ export function createResolve(deps: ResolveDeps): Resolve {
       await requireMayDecide(tx, userId);
       const match = await tx.db.match.findFirst({ where: { id: matchId, userId } });
       if (match === null) throw recordNotFound();
-      const known = input.revision ?? ifMatch;
-      requireRevision(known, match.revision);
+      for (const known of [input.revision, ifMatch]) requireRevision(known, match.revision);
       await persistResolution(tx, match, input);
       return matchView(await tx.db.match.findUniqueOrThrow({ where: { id: match.id } }), presentUser(userId, []), undefined, tx.now);
     });

@@ -50,7 +50,7 @@ export function createUserPermissions(deps: UserPermissionsDeps) {
     const { rows, revision } = await userRows.open(tx, userId);
     const rank = Math.max(change.rank, access.of(userId).rank);
     requireRankAbove(tx.call, rank);
-    requireRevision(ifMatch, revision === 0 ? null : revision);
+    requireRevision(ifMatch, revision);
     const entries = entriesAt(rows, tx.now);
     const wanted = change.wanted(entries);
     requireOffered(wanted, servedGuilds, tx.now);

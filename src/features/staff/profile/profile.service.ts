@@ -1,6 +1,7 @@
 import type { Deps } from "../../deps.ts";
 import { notReadable, requirePermission, requireWrite, type Call } from "../../../kernel/call.ts";
 import { seesRedactions } from "../../../kernel/visibility.ts";
+import { requireRevision } from "../../../kernel/revision.ts";
 import type { AuditService } from "../../audit/audit.service.ts";
 import type { PermissionsService } from "../../permissions/permissions.service.ts";
 import type { Access } from "../../permissions/access/access.ts";
@@ -13,7 +14,7 @@ import type { ProfileRow, ProfileStore } from "./store.ts";
 
 export interface ProfilesDeps extends Deps<"database" | "events" | "guildState" | "access" | "clock"> {
   audit: AuditService;
-  permissions: Pick<PermissionsService, "requireRankAbove" | "requireRevision" | "suspensionAt">;
+  permissions: Pick<PermissionsService, "requireRankAbove" | "suspensionAt">;
   profiles: ProfileStore;
 }
 
@@ -64,7 +65,7 @@ export function createProfilesService({ database, audit, events, guildState, acc
         throw notReadable(call, ["/quiet_hours"], staffPolicy.profile);
       const view = await database.write(call, async (tx) => {
         const row = await profiles.open(tx, userId);
-        permissions.requireRevision(ifMatch, row.revision);
+        requireRevision(ifMatch, row.revision);
         const wanted = withInput(row, input);
         const present = (after: ProfileRow): ProfileView => presentProfile(found, after, { guilds: guildState.guilds(), now: tx.now });
         if (JSON.stringify(settingsOf(wanted)) === JSON.stringify(settingsOf(row))) return present(row);

@@ -4,6 +4,7 @@ import { requirePermission, requireWrite, type Call } from "../../../kernel/call
 import { ProblemError, recordNotFound } from "../../../kernel/errors.ts";
 import type { Held } from "../../../kernel/held.ts";
 import { toPage, withTotal, type Page } from "../../../kernel/page.ts";
+import { requireRevision } from "../../../kernel/revision.ts";
 import type { AuditService } from "../../audit/audit.service.ts";
 import type { ConfirmationsService } from "../../confirmations/confirmations.service.ts";
 import type { PermissionsService } from "../../permissions/permissions.service.ts";
@@ -38,7 +39,7 @@ export interface StaffRolesDeps extends Deps<"database" | "events" | "guildState
   confirmations: Pick<ConfirmationsService, "hold" | "register">;
   permissions: Pick<
     PermissionsService,
-    "requireHeld" | "requireLevel" | "requireMayMap" | "requireWaiting" | "requireRankAbove" | "requireRevision" | "dangerousOf"
+    "requireHeld" | "requireLevel" | "requireMayMap" | "requireWaiting" | "requireRankAbove" | "dangerousOf"
   > &
     RulesOfRoles;
   watch: RoleWatch;
@@ -116,7 +117,7 @@ export function createStaffRolesService(deps: StaffRolesDeps) {
     const input = wanted(before);
     for (const role of [before, input]) if (role !== null) requireAbove(tx.call, role);
     requireDiscordRoles(input.discord, before, guildState);
-    permissions.requireRevision(ifMatch, before?.revision ?? null);
+    requireRevision(ifMatch, before?.revision ?? null);
     requireUnclaimed(await claimsOfOthers(tx, key, input));
     if (before !== null && isSame(before, input)) {
       tx.afterCommit(() => access.setRole(before));
@@ -135,7 +136,7 @@ export function createStaffRolesService(deps: StaffRolesDeps) {
     const before = await access.readRole(tx.db, key);
     if (before === null) throw recordNotFound();
     requireAbove(tx.call, before);
-    permissions.requireRevision(ifMatch, before.revision);
+    requireRevision(ifMatch, before.revision);
     const held = await allow(tx, key, before, null);
     if (held !== undefined) return held;
     const view = present(before);

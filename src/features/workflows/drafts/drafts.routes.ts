@@ -96,8 +96,8 @@ function endRoutes(drafts: DraftsService): Route[] {
           },
         },
       },
-      refusals: ["record_not_found", "invalid_transition", "duplicate_open", "cooldown"],
-      handle: ({ call, params: { id }, body }) => drafts.file(call, id, body.payload ?? {}),
+      refusals: ["record_not_found", "precondition_failed", "invalid_transition", "duplicate_open", "cooldown"],
+      handle: ({ call, params: { id }, body, ifMatch }) => drafts.file(call, id, body.payload ?? {}, ifMatch),
     }),
     del(`${path}/{id}`, "dismissRequestDraft", {
       summary: "Dismiss a suggested request",

@@ -66,13 +66,13 @@ export function createDraftsService({ database, records, workflows, cursors }: D
     /**
      * File a suggested request as the acting person, in one transaction: every rule of a filing holds.
      * @param overrides fields of the request that replace or complete the suggested ones
-     * @throws ZodError, ProblemError record_not_found, invalid_transition, permission_denied for the kind, and as a filing
+     * @throws ZodError, ProblemError record_not_found, precondition_failed, invalid_transition, permission_denied for the kind, and as a filing
      */
-    async file(call: Call, id: string, overrides: Readonly<Record<string, unknown>>): Promise<FiledDraftView> {
+    async file(call: Call, id: string, overrides: Readonly<Record<string, unknown>>, ifMatch?: number): Promise<FiledDraftView> {
       requireWrite(call, draftsPolicy.read);
       const known = await knownWhere(call);
       const filed = await database.write(call, async (tx) => {
-        const row = await records.open(tx, id, { action: "file", known });
+        const row = await records.open(tx, id, { ifMatch, action: "file", known });
         const { type, payload, subject } = presentDraft(row);
         const permission = `workflows.${type}.create` as const;
         requireWrite(call, permission);

@@ -6,6 +6,7 @@ import { jsonObject } from "../../../kernel/parsing.ts";
 import { can, requireIn, requireWrite, type Call } from "../../../kernel/call.ts";
 import { fieldError, ProblemError, recordNotFound } from "../../../kernel/errors.ts";
 import { parseDuration } from "../../../kernel/fields.ts";
+import { isRevision } from "../../../kernel/revision.ts";
 import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 import { amenderOf, redescribe, requireHaste, type Redescribed } from "../amend/fields.ts";
 import { presentEffect, type Effects } from "../effects/effects.ts";
@@ -104,7 +105,7 @@ export function createActing(parts: ActDeps) {
     const redescribed = input.described === undefined ? undefined : redescribe(request, input.described, policy);
     const attempt: Attempt = {
       action: input.action,
-      expectedRevision: input.revision ?? ifMatch,
+      isOutdated: ![input.revision, ifMatch].every((known) => isRevision(known, request.revision)),
       steal: input.body.steal,
       override: input.body.override,
       ...(input.action === "assign" && { assignee: await assigneeFor(tx, { access, reach, request, decider, input }) }),

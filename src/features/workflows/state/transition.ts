@@ -66,8 +66,8 @@ export interface Context {
 /** What a person asks for. */
 export interface Attempt {
   action: Action;
-  /** The revision they have seen, when they say so. */
-  expectedRevision?: number | undefined;
+  /** Whether they mean another revision than the stored one. */
+  isOutdated?: boolean | undefined;
   /** Take a claim over that somebody else still holds. */
   steal?: boolean | undefined;
   /** Decide alone what needs more people: break-glass. */
@@ -118,11 +118,12 @@ const objectionsThatEscalate = -2;
 /** The one place that decides what an action does to a request. Pure: the same for every transport. */
 export function transition(state: State, attempt: Attempt, context: Context): Transition {
   const { action } = attempt;
-  if (isReplayed(state, attempt, context)) return moved(state, {}, { isReplay: true, isFinal: !isOpenStatus(state.status) });
+  if (isReplayed(state, attempt, context))
+    return refusedByRevision(attempt) ?? moved(state, {}, { isReplay: true, isFinal: !isOpenStatus(state.status) });
   return (
     refusedByRight(state, attempt, context) ??
     refusedByPartiality(state, attempt, context) ??
-    refusedByRevision(state, attempt) ??
+    refusedByRevision(attempt) ??
     refusedByStatus(state, action) ??
     rules[action](state, attempt, context)
   );
@@ -291,8 +292,8 @@ function refusedByPartiality(state: State, { action }: Attempt, context: Context
   return undefined;
 }
 
-function refusedByRevision(state: State, { expectedRevision }: Attempt): Refused | undefined {
-  return expectedRevision !== undefined && expectedRevision !== state.revision ? refuse("precondition_failed") : undefined;
+function refusedByRevision({ isOutdated = false }: Attempt): Refused | undefined {
+  return isOutdated ? refuse("precondition_failed") : undefined;
 }
 
 function refusedByStatus(state: State, action: Action): Refused | undefined {
