@@ -37,7 +37,7 @@ export const messageTexts = texts({
     "message gap cut": "Shortened: {at}",
     "message gap replaced": "Characters that cannot be stored were replaced: {at}",
     "message gap not_fetched": "File not fetched, as there are too many: {at}",
-    "message gap hidden": "Discord does not show the bot the text: it lacks the Message Content Intent.",
+    "message gap hidden": "Discord does not show the bot the text: it lacks the Message Content Intent",
   },
   de: {
     "message kind": "Systemnachricht: {kind}",
@@ -65,7 +65,7 @@ export const messageTexts = texts({
     "message gap cut": "Gekürzt: {at}",
     "message gap replaced": "Zeichen, die sich nicht speichern lassen, wurden ersetzt: {at}",
     "message gap not_fetched": "Datei nicht abgerufen, weil es zu viele sind: {at}",
-    "message gap hidden": "Discord zeigt dem Bot den Text nicht: Ihm fehlt der Message Content Intent.",
+    "message gap hidden": "Discord zeigt dem Bot den Text nicht: Ihm fehlt der Message Content Intent",
   },
 });
 

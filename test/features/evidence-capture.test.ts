@@ -151,7 +151,7 @@ describe("a message", () => {
     shared.world.sandbox.setPrivilegedIntents(2);
     const { status, body } = await capture(addressOf(post({ content: "unseen" })));
     expect([status, body.errors[0].code]).toEqual([422, "empty_message"]);
-    expect(body.errors[0].detail).toContain("message content intent");
+    expect(body.errors[0].detail).toContain("Message Content Intent");
   });
 
   test("is not fetched for those who may not add to the record", async () => {
