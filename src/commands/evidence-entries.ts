@@ -4,7 +4,7 @@ import { escapeText } from "../discord/replies.ts";
 import { ProblemError } from "../kernel/errors.ts";
 import { annotated } from "../operations/route.ts";
 import type { Entry, CommandInput, OptionSpec, PressSpec, Reply, Wording } from "./entry.ts";
-import { type Piece, pieceLine } from "./gallery.ts";
+import { type Piece, pieceLine, pieceReply } from "./gallery.ts";
 import { picked, textIn } from "./input.ts";
 import { numberIn, readOptional } from "./records.ts";
 import { cut } from "./show.ts";
@@ -109,7 +109,14 @@ export function evidenceEntries({ command, record, name, pieces, press }: Eviden
       line: (view: Piece, { t }) => pieceLine(view, t),
       press,
     },
-    { command, path: "piece", operation: "getEvidence", options: [record, piece], input: (given) => ({ params: pieceAt(given) }) },
+    {
+      command,
+      path: "piece",
+      operation: "getEvidence",
+      options: [record, piece],
+      input: (given) => ({ params: pieceAt(given) }),
+      show: (view: Piece, { t }) => pieceReply(view, t),
+    },
     {
       command,
       path: "file",

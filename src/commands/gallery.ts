@@ -1,3 +1,5 @@
+import type { MessageParts } from "../kernel/message-parts.ts";
+import { wordsOf } from "../kernel/message-text.ts";
 import type { ListedLinkView } from "../kernel/listed-by.ts";
 import type { VerbInput, Verbs } from "./verbs.ts";
 import type { APIEmbed } from "discord.js";
@@ -7,12 +9,14 @@ import { mediaTypesOf, type RawAnswer, type RouteSpec } from "../operations/rout
 import type { Page } from "../kernel/page.ts";
 import type { Wording } from "./entry.ts";
 import { readOptional } from "./records.ts";
-import { cut, momentOf } from "./show.ts";
+import { cut, lineText, momentOf, showView } from "./show.ts";
 import type { Translate } from "./texts.ts";
 import { Readable } from "node:stream";
 import { ProblemError } from "../kernel/errors.ts";
 
 const maxPieces = 10;
+/** Of a message on its card, whose other parts need room as well. */
+const maxWords = 3500;
 /** Pictures of one message: they are fetched one after the other, and a message takes ten megabytes. */
 const maxPictures = 4;
 const maxBytes = 8 * 1024 * 1024;
@@ -36,7 +40,7 @@ export interface Piece {
   listed_links?: readonly ListedLinkView[] | undefined;
   record_ref: string | null;
   file: Part | null;
-  message: { author_id: string; content: string | null; attachments: Part[] } | null;
+  message: { author_id: string; content: string | null; parts: MessageParts | null; attachments: Part[] } | null;
   sha256: string | null;
   captured_at: string;
   captured_by: string | null;
@@ -70,7 +74,7 @@ export function pieceLine(piece: Piece, t: Translate): string {
     piece.redacted_at === null ? undefined : t("evidence redacted"),
     url === null ? undefined : escapeText(url),
     reference === null ? undefined : escapeText(reference),
-    message === null ? undefined : `<@${message.author_id}>: ${escapeText(cut(message.content ?? "–", 120))}`,
+    message === null ? undefined : `<@${message.author_id}>: ${lineText(cut(messageWords(message, t) ?? "–", 120))}`,
     note === null ? undefined : escapeText(cut(note, 120)),
     ...partsOf(piece).map((part) => partText(part, t)),
     ...(piece.listed_links ?? []).map((link) => listedText(link, t)),
@@ -79,6 +83,28 @@ export function pieceLine(piece: Piece, t: Translate): string {
     `\`${piece.id}\``,
   ];
   return parts.filter((part) => part !== undefined).join(" · ");
+}
+
+/** Everything that a message showed, in words of the reader's language; undefined once redacted. */
+function messageWords({ content, parts }: NonNullable<Piece["message"]>, t: Translate): string | undefined {
+  return content === null ? undefined : wordsOf({ content, parts: parts ?? {} }, t);
+}
+
+/** A piece as a card, and under it what its message showed; the rest of a long one comes as a file. */
+export function pieceReply(piece: Piece, t: Translate): Reply {
+  const { message } = piece;
+  if (message === null) return showView(piece, t);
+  const words = messageWords(message, t) ?? "";
+  const { content: _, parts: _parts, ...place } = message;
+  const card = showView({ ...piece, message: { ...place, text: null } }, t);
+  if (words === "") return card;
+  const shown = cut(escapeText(words), maxWords);
+  const whole = shown === escapeText(words) ? [] : [{ name: "message.txt", content: words }];
+  return {
+    ...card,
+    embeds: [{ title: t("= message"), description: shown }, ...(card.embeds ?? [])],
+    files: [...whole, ...(card.files ?? [])],
+  };
 }
 
 /** That lists warn of a link. */
@@ -92,7 +118,6 @@ function partText({ name, bytes, status }: Part, t: Translate): string {
   return status === "stored" ? size : `${size} – ${t(`= ${status}`)}`;
 }
 
-/** How large a file is, in words. */
 /** A size as people read it. */
 export function sizeOf(bytes: number): string {
   if (bytes < 1024) return `${bytes.toString()} B`;

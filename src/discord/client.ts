@@ -48,7 +48,7 @@ export function createDiscord(options: DiscordOptions): Discord {
   return {
     rest,
     commandIds: createCommandIds(rest, clientId, clock),
-    messages: createMessages({ rest, served }),
+    messages: createMessages({ rest, served, apiBase }),
     attachments: createAttachments({ apiBase }),
     actions,
     sentBans,

@@ -1,6 +1,7 @@
 import type { Readable } from "node:stream";
 import { z } from "zod";
 import { Snowflake, Timestamp } from "./fields.ts";
+import type { MessageParts } from "./message-parts.ts";
 
 /** What features may ask of Discord. It works as far as Discord can be reached, before the gateway is connected, too. */
 export interface DiscordPort {
@@ -59,25 +60,33 @@ export interface FetchedMessage {
   content: string;
   sentAt: Date;
   editedAt: Date | null;
-  attachments: readonly FetchedAttachment[];
+  /** What else it holds; where a part has a file, its position in `files`. */
+  parts: MessageParts;
+  /** Files of the message and of the messages in it, those of the message first. */
+  files: readonly FetchedAttachment[];
 }
 
 export interface FetchedAttachment {
   name: string;
-  /** The size as Discord states it. */
+  /** The size as Discord states it; 0 where it does not. */
   bytes: number;
   /** Signed, and valid for a short while only. */
   url: string;
 }
 
+/** Why there is no message: the channel, or the message in a channel that the viewer sees. */
+export type NoMessage = "channel_hidden" | "history_hidden" | "message_gone";
+
 export interface MessageSource {
   /**
    * Fetch one message of a guild this service serves.
    * @param viewerId the person who asks: what Discord does not show them, the bot does not fetch for them; null for the service itself
-   * @returns undefined when there is no such message, or none that the bot and the viewer can see
+   * @returns why there is none: nobody learns whether a channel exists that the bot or the viewer does not see
    * @throws ProblemError discord_unavailable, discord_error
    */
-  fetch(channelId: string, messageId: string, viewerId: string | null): Promise<FetchedMessage | undefined>;
+  fetch(channelId: string, messageId: string, viewerId: string | null): Promise<FetchedMessage | NoMessage>;
+  /** Whether Discord shows the bot what others write, by the message content intent; undefined where Discord does not say so now. */
+  isContentShown(): Promise<boolean | undefined>;
 }
 
 export interface AttachmentSource {

@@ -26,3 +26,11 @@ export function uuid7(now = Date.now()): string {
 export function roleRef(guildId: string, roleId: string): string {
   return `${guildId}:${roleId}`;
 }
+
+/** The time at which Discord's ids begin, in milliseconds. */
+const discordEpoch = 1_420_070_400_000n;
+
+/** When an account, or anything else of Discord, was made: the beginning of its id, in milliseconds. */
+export function madeAt(id: string): number {
+  return Number((BigInt(id) >> 22n) + discordEpoch);
+}

@@ -2,7 +2,9 @@ import {
   ApplicationCommandOptionType as OptionType,
   ApplicationCommandType,
   InteractionType,
+  MessageFlags,
   PermissionFlagsBits,
+  StickerFormatType,
   type APIApplicationCommand,
 } from "discord-api-types/v10";
 import { browse, type BrowseOptions } from "./browser.ts";
@@ -13,7 +15,7 @@ import type { Choice, Opening } from "./interaction.ts";
 import { deleteMessage, postMessage } from "./messages.ts";
 import type { Attachment, Channel, Guild, Message, User, World } from "./model.ts";
 import { permissionsOf } from "./permissions.ts";
-import { createAttachment } from "./uploads.ts";
+import { createAttachment, keepUpload } from "./uploads.ts";
 import { messagePayload } from "./message-payload.ts";
 
 /** What is typed in an autocomplete box: the text alone goes to the command's first such option. */
@@ -23,7 +25,10 @@ export type Typed = string | { focused: string; value: string; options?: Record<
 export type Posting = {
   content?: string;
   attachments?: readonly (Pick<Attachment, "name" | "bytes"> & Partial<Attachment>)[];
+  stickers?: readonly { name: string; bytes: Buffer; format?: StickerFormatType }[];
   channel?: Pick<Channel, "id">;
+  /** What else Discord says of the message, in place of what the sandbox would say. */
+  extra?: Record<string, unknown>;
 };
 
 /** Where a command is run; the guild's first channel by default. */
@@ -71,6 +76,14 @@ function createGuildActor(context: RunContext, user: User, guild: Guild) {
     return message;
   }
 
+  /** Where a message is sent to. */
+  function requireTarget(channel: Pick<Channel, "id"> | undefined): Channel {
+    if (!guild.members.has(user.id)) throw new Error(`${user.username} is not in ${guild.name}`);
+    const target = channel === undefined ? [...guild.channels.values()][0] : guild.channels.get(channel.id);
+    if (!target) throw new Error("there is no such channel");
+    return target;
+  }
+
   return {
     /** Runs `command`, `command sub` or `command group sub`; rejects what Discord's client would not let pass. */
     async runSlashCommand(words: string, options: Record<string, OptionValue> = {}, { channel }: Where = {}): Promise<Run> {
@@ -109,12 +122,18 @@ function createGuildActor(context: RunContext, user: User, guild: Guild) {
       signal.notify();
     },
     /** Sends a message. */
-    post({ content = "", attachments = [], channel }: Posting): Message {
-      if (!guild.members.has(user.id)) throw new Error(`${user.username} is not in ${guild.name}`);
-      const target = channel === undefined ? [...guild.channels.values()][0] : guild.channels.get(channel.id);
-      if (!target) throw new Error("there is no such channel");
+    post({ content = "", attachments = [], stickers = [], channel, extra = {} }: Posting): Message {
       const files = attachments.map((file) => createAttachment(world, file));
-      return postMessage(world, target, { content, attachments: files }, { author: user });
+      const shown = stickers.map(({ name, bytes, format = StickerFormatType.PNG }) => {
+        const { id } = keepUpload(world, { name, bytes });
+        return { id, name, format };
+      });
+      return postMessage(world, requireTarget(channel), { content, attachments: files }, { author: user, stickers: shown, extra });
+    },
+    /** Forwards a message, which may stand anywhere. */
+    forward(source: Message, { channel }: Where = {}): Message {
+      const forwarded = { ...source };
+      return postMessage(world, requireTarget(channel), { flags: MessageFlags.HasSnapshot }, { author: user, forwarded });
     },
     /** The choices the application offers for what is typed. */
     async autocomplete(words: string, typed: Typed): Promise<Choice[]> {

@@ -78,4 +78,10 @@ export function mountCdn(app: Hono, { world, faults, recorder, stopped }: CdnCon
     recorder.download(url.pathname, answer.status);
     return answer;
   });
+  app.on("GET", "/stickers/:file", (c) => {
+    const picture = world.files.get(c.req.param("file").split(".")[0] ?? "");
+    recorder.download(c.req.path, picture === undefined ? 404 : 200);
+    if (picture === undefined) return c.text("This content is no longer available.", 404);
+    return new Response(new Uint8Array(picture.bytes), { headers: { ...harmless, "content-type": picture.contentType } });
+  });
 }

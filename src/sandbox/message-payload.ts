@@ -35,13 +35,11 @@ export function messagePayload(world: World, message: Message, isGiven = false) 
     mention_everyone: message.alerted.everyone,
     mentions: message.alerted.users.flatMap((id) => world.users.get(id) ?? []).map(userPayload),
     mention_roles: [...message.alerted.roles],
-    attachments: isShown
-      ? message.attachments.map((attachment) =>
-          attachmentPayload(world, attachment, { channelId: message.channelId, isEphemeral: isEphemeral(message) }),
-        )
-      : [],
+    attachments: isShown ? attachmentsOf(world, message) : [],
     embeds: isShown ? message.embeds : [],
-    components: message.components,
+    components: isShown ? message.components : [],
+    ...(message.stickers.length > 0 && { sticker_items: stickersOf(message) }),
+    ...(message.forwarded !== null && forwardOf(world, message.forwarded, isShown)),
     pinned: message.pinnedAt !== null,
     flags: message.flags,
     ...(message.nonce !== null && { nonce: message.nonce }),
@@ -50,8 +48,47 @@ export function messagePayload(world: World, message: Message, isGiven = false) 
       webhook_id: world.application.id,
       ...(interaction.type === 2 && { interaction_metadata: interactionMetadata(message, interaction) }),
     }),
+    ...extraOf(message, isShown),
   };
 }
+
+const attachmentsOf = (world: World, message: Message) =>
+  message.attachments.map((attachment) =>
+    attachmentPayload(world, attachment, { channelId: message.channelId, isEphemeral: isEphemeral(message) }),
+  );
+
+const stickersOf = ({ stickers }: Message) => stickers.map(({ id, name, format }) => ({ id, name, format_type: format }));
+
+/** A copy of the message, without its author, that whoever sees the forwarding message sees. */
+function forwardOf(world: World, source: Message, isShown: boolean) {
+  const { id, channelId, guildId } = source;
+  return {
+    message_reference: { type: 1, message_id: id, channel_id: channelId, ...(guildId !== null && { guild_id: guildId }) },
+    message_snapshots: [
+      {
+        message: {
+          type: messageType(source),
+          content: isShown ? source.content : "",
+          mentions: [],
+          mention_roles: [],
+          attachments: isShown ? attachmentsOf(world, source) : [],
+          embeds: isShown ? source.embeds : [],
+          components: isShown ? source.components : [],
+          timestamp: new Date(source.createdAt).toISOString(),
+          edited_timestamp: source.editedAt === null ? null : new Date(source.editedAt).toISOString(),
+          flags: source.flags,
+          ...(source.stickers.length > 0 && { sticker_items: stickersOf(source) }),
+        },
+      },
+    ],
+  };
+}
+
+/** Fields that are empty without the message content intent. */
+const contentFields: ReadonlySet<string> = new Set(["content", "attachments", "embeds", "components", "poll", "message_snapshots"]);
+
+const extraOf = ({ extra }: Message, isShown: boolean) =>
+  isShown ? extra : Object.fromEntries(Object.entries(extra).filter(([name]) => !contentFields.has(name)));
 
 const interactionMetadata = (message: Message, { id, type, user, target }: NonNullable<Message["interaction"]>) => ({
   id,

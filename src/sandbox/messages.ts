@@ -11,7 +11,7 @@ import { readAttachments, type Uploads } from "./uploads.ts";
 export type MessageContent = Partial<Pick<Message, "content" | "embeds" | "components" | "flags" | "alerted" | "attachments">>;
 
 /** What a message has besides its content. */
-type Given = Partial<Pick<Message, "author" | "interaction" | "nonce">>;
+type Given = Partial<Pick<Message, "author" | "interaction" | "nonce" | "stickers" | "forwarded" | "extra">>;
 
 const sendableFlags =
   MessageFlags.Ephemeral | MessageFlags.SuppressEmbeds | MessageFlags.SuppressNotifications | MessageFlags.IsComponentsV2;
@@ -68,6 +68,9 @@ export function postMessage(world: World, channel: Channel, content: MessageCont
     nonce: given.nonce ?? null,
     alerted: content.alerted ?? nobody,
     pinnedAt: null,
+    stickers: given.stickers ?? [],
+    forwarded: given.forwarded ?? null,
+    extra: given.extra ?? {},
     interaction: given.interaction ?? null,
   };
   if (isEphemeral(message)) {

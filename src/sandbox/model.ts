@@ -5,6 +5,7 @@ import type {
   APIEmbed,
   APIMessageTopLevelComponent,
   GatewayDispatchEvents,
+  StickerFormatType,
 } from "discord-api-types/v10";
 import type { MemberList } from "./member-list.ts";
 import type { Alerted } from "./mentions.ts";
@@ -68,6 +69,9 @@ export type Attachment = {
   readonly url?: string;
 };
 
+/** A sticker on a message; its picture is a file of the world under its id. */
+export type Sticker = { readonly id: string; readonly name: string; readonly format: StickerFormatType };
+
 /** What a command of a context menu was used on. */
 export type Target = { readonly user: User } | { readonly messageId: string };
 
@@ -87,6 +91,11 @@ export type Message = {
   alerted: Alerted;
   /** When it was pinned; null while it is not. */
   pinnedAt: number | null;
+  readonly stickers: readonly Sticker[];
+  /** The message that was forwarded in this one, as it was then. */
+  readonly forwarded: Message | null;
+  /** What else Discord says of it, in place of what the sandbox would say. */
+  extra: Readonly<Record<string, unknown>>;
   /** Present on answers to interactions. */
   readonly interaction: { id: string; type: 2 | 3 | 5; name: string; user: User; target: Target | null } | null;
 };

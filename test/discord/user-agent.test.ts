@@ -36,8 +36,9 @@ test("every kind of call to Discord begins its User-Agent as Discord asks, and n
     .in(guild)
     .post({ attachments: [{ name: "a.txt", bytes: Buffer.from("a") }] });
   const found = await discord.messages.fetch(posted.channelId, posted.id, null);
+  if (typeof found === "string") throw new Error(found);
   const { apiBase } = sandbox;
-  const opened = await createAttachments({ apiBase }).open(found!.attachments[0]!.url, AbortSignal.timeout(5000));
+  const opened = await createAttachments({ apiBase }).open(found.files[0]!.url, AbortSignal.timeout(5000));
   opened?.resume();
   expect(await readInvite(apiBase)(guild.createInvite())).toMatchObject({ serverId: guild.id });
 

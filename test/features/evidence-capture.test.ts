@@ -151,7 +151,7 @@ describe("a message", () => {
     shared.world.sandbox.setPrivilegedIntents(2);
     const { status, body } = await capture(addressOf(post({ content: "unseen" })));
     expect([status, body.errors[0].code]).toEqual([422, "empty_message"]);
-    expect(body.errors[0].detail).toContain("message content intent");
+    expect(body.errors[0].detail).toContain("Message Content Intent");
   });
 
   test("is not fetched for those who may not add to the record", async () => {
@@ -201,13 +201,14 @@ describe("an attachment", () => {
     expect((await download(world, body.data.id, 0, admin)).status).toBe(404);
   });
 
-  test("beyond the tenth is left out", async () => {
+  test("beyond the tenth is left out, which the piece says", async () => {
     const attachments = Array.from({ length: 12 }, (_, index) => ({
       name: `${index.toString()}.txt`,
       bytes: Buffer.from(index.toString()),
     }));
     const { body } = await capture(addressOf(post({ attachments })));
     expect(body.data.message.attachments).toHaveLength(10);
+    expect(body.data.message.parts.gaps).toEqual([{ at: "/attachments", why: "cut", count: 2 }]);
   });
 
   test("at any other address than Discord's is never asked for", async () => {
@@ -256,6 +257,9 @@ describe("an attachment", () => {
   test.each([
     ["https://cdn.discordapp.com/attachments/1/2/a.png?ex=1&hm=2", true],
     ["https://media.discordapp.net/attachments/1/2/a.png", true],
+    ["https://images-ext-1.discordapp.net/external/a/https/example.org/a.png", true],
+    ["https://images-ext-2.discordapp.net/external/a/https/example.org/a.png", true],
+    ["https://images-ext-1.discordapp.net.evil.example/a", false],
     ["http://cdn.discordapp.com/a", false],
     ["https://cdn.discordapp.com:8443/a", false],
     ["https://user@cdn.discordapp.com/a", false],

@@ -6,6 +6,7 @@ import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { Prisma } from "../../src/generated/sqlite/client.ts";
 import type { User } from "../../src/sandbox/index.ts";
+import { canonicalJson } from "../../src/kernel/canonical-json.ts";
 import { shareWorld, staffAtConsole } from "../contract/world.ts";
 import type { World } from "../support/world.ts";
 import { filing } from "../contract/document.ts";
@@ -91,7 +92,8 @@ const plantings: Record<string, (world: World, planted: Planted) => Promise<{ pi
     const parts = files.map(({ name, bytes, sha256 }: Record<string, unknown>) => ({ name, bytes, sha256 }));
     const inOrder = ["guild_id", "channel_id", "message_id", "author_id", "content", "sent_at", "edited_at"];
     const whole = { ...Object.fromEntries(inOrder.map((name) => [name, said[name]])), attachments: parts };
-    return { piece: answer.data, texts: [phone, JSON.stringify(whole), canonical(whole)] };
+    const hashed = JSON.stringify(whole) + canonicalJson(said.parts);
+    return { piece: answer.data, texts: [phone, hashed, JSON.stringify(whole), canonical(whole)] };
   },
   async "a text that came by Discord"(world, { actor, path }) {
     const record = path.split("/").at(-1) ?? "";

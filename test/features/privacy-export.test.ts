@@ -147,7 +147,7 @@ describe("the export of a person", () => {
     const told = { guild_id: "1", channel_id: "2", message_id: "3", sent_at: at.toISOString(), captured_at: at.toISOString() };
     const { entries } = body.data.messages;
     expect(entries.map(({ content }: any) => content).toSorted()).toEqual(["kept-1", "kept-2"]);
-    for (const { content: _content, ...rest } of entries) expect(rest).toEqual(told);
+    for (const { content: _content, text: _text, ...rest } of entries) expect(rest).toEqual(told);
     const text = JSON.stringify(body);
     expect(["left-out", moderator.id, open, secret].filter((one) => text.includes(one))).toEqual([]);
     expect(await world.slash(person, "mydata")).toContain("• messages of yours kept as evidence: 2");

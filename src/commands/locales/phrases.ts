@@ -1,3 +1,4 @@
+import { messageTexts } from "../../kernel/message-text.ts";
 import { texts } from "../../kernel/texts.ts";
 import { interactionTexts } from "../../discord/replies.ts";
 
@@ -5,6 +6,7 @@ import { interactionTexts } from "../../discord/replies.ts";
 export const phrases = texts({
   en: {
     ...interactionTexts,
+    ...messageTexts.en,
     "evidence kept": "This was kept:",
     "evidence lost": "**{name}** was not kept: {detail} ({code})",
     "evidence redacted": "content removed",
@@ -66,6 +68,7 @@ export const phrases = texts({
     "say page": "Page {page}",
   },
   de: {
+    ...messageTexts.de,
     "evidence kept": "Das wurde aufbewahrt:",
     "evidence lost": "**{name}** wurde nicht aufbewahrt: {detail} ({code})",
     "evidence redacted": "Inhalt entfernt",

@@ -18,8 +18,13 @@ import { ProblemError } from "../../kernel/errors.ts";
 import { type ActionCall, auditReason, createPresentState, kindOf } from "../actions/kinds.ts";
 import { endOf, refusalCode } from "../actions/refusals.ts";
 
-/** The hosts of Discord's attachments; no other host is ever called. */
-const hosts: ReadonlySet<string> = new Set(["cdn.discordapp.com", "media.discordapp.net"]);
+/** The hosts of Discord's files, and of its copies of what embeds show; no other host is ever called. */
+const hosts: ReadonlySet<string> = new Set([
+  "cdn.discordapp.com",
+  "media.discordapp.net",
+  "images-ext-1.discordapp.net",
+  "images-ext-2.discordapp.net",
+]);
 
 /** @param apiBase Discord's API; if it is on this machine, its origin counts as a host of attachments, too */
 export function createAttachments({ apiBase }: { apiBase: string }): AttachmentSource {

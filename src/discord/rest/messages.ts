@@ -1,41 +1,49 @@
-import { ChannelType, OverwriteType, PermissionFlagsBits, Routes } from "discord-api-types/v10";
+import { ApplicationFlags, ChannelType, OverwriteType, PermissionFlagsBits, Routes, StickerFormatType } from "discord-api-types/v10";
 import { z } from "zod";
 import type { DiscordCalls, MessageSource } from "../../kernel/discord-port.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import type { ServedGuilds } from "../guild-state.ts";
+import { readMessage } from "../messages/read.ts";
+import { allowedAddress, originOnThisMachine } from "./attachments.ts";
 import { refusalStatus } from "./errors.ts";
 
 interface MessagesOptions {
   rest: DiscordCalls;
   /** The guilds whose messages are fetched. */
   served: ServedGuilds;
+  /** Discord's API: it decides where files are, too. */
+  apiBase: string;
 }
 
 const deadlineMs = 8000;
-const Message = z.object({
-  id: z.string(),
-  channel_id: z.string(),
-  author: z.object({ id: z.string() }),
-  content: z.string(),
-  timestamp: z.string(),
-  edited_timestamp: z.string().nullable(),
-  attachments: z.array(z.object({ filename: z.string(), size: z.number(), url: z.string() })),
-});
+const Application = z.object({ flags: z.int() });
+const contentFlags = ApplicationFlags.GatewayMessageContent | ApplicationFlags.GatewayMessageContentLimited;
 
 /** Fetches messages from Discord itself, never from what a person sent about them. */
-export function createMessages({ rest, served }: MessagesOptions): MessageSource {
-  /** Fetch and parse; undefined for both 403 and 404. */
-  async function fetchAs<T>(route: `/${string}`, schema: z.ZodType<T>): Promise<T | undefined> {
+export function createMessages({ rest, served, apiBase }: MessagesOptions): MessageSource {
+  const how = {
+    isFetched: (url: string) => allowedAddress(url, originOnThisMachine(apiBase)) !== undefined,
+    stickerUrl: stickersAt(apiBase),
+  };
+
+  /** Fetch; the status where Discord refuses with 403 or 404. */
+  async function ask(route: `/${string}`): Promise<{ answer: unknown } | { refused: 403 | 404 }> {
     try {
-      const answer = schema.safeParse(await rest.call({ method: "GET", route, purpose: "lookup", deadlineMs }));
-      if (!answer.success)
-        throw new ProblemError("discord_error", { detail: "Discord answered with something else.", cause: answer.error });
-      return answer.data;
+      return { answer: await rest.call({ method: "GET", route, purpose: "lookup", deadlineMs }) };
     } catch (error) {
       const status = refusalStatus(error);
-      if (status === 403 || status === 404) return undefined;
+      if (status === 403 || status === 404) return { refused: status };
       throw error;
     }
+  }
+
+  /** Fetch and parse; undefined for both 403 and 404. */
+  async function fetchAs<T>(route: `/${string}`, schema: z.ZodType<T>): Promise<T | undefined> {
+    const asked = await ask(route);
+    if ("refused" in asked) return undefined;
+    const parsed = schema.safeParse(asked.answer);
+    if (!parsed.success) throw unreadable(parsed.error);
+    return parsed.data;
   }
 
   /** Whether a person may read a channel. Everything is fetched now, since the guild state has no channels. */
@@ -51,21 +59,38 @@ export function createMessages({ rest, served }: MessagesOptions): MessageSource
     async fetch(channelId, messageId, viewerId) {
       const channel = await fetchAs(Routes.channel(channelId), Channel);
       const guildId = channel?.guild_id;
-      if (channel === undefined || guildId === undefined || !served.has(guildId)) return undefined;
-      if (viewerId !== null && !(await isShown(channel, guildId, viewerId))) return undefined;
-      const message = await fetchAs(Routes.channelMessage(channelId, messageId), Message);
-      if (message === undefined || message.id !== messageId || message.channel_id !== channelId) return undefined;
-      return {
-        guildId,
-        channelId,
-        messageId,
-        authorId: message.author.id,
-        content: message.content,
-        sentAt: new Date(message.timestamp),
-        editedAt: message.edited_timestamp === null ? null : new Date(message.edited_timestamp),
-        attachments: message.attachments.map(({ filename, size, url }) => ({ name: filename, bytes: size, url })),
-      };
+      if (channel === undefined || guildId === undefined || !served.has(guildId)) return "channel_hidden";
+      if (viewerId !== null && !(await isShown(channel, guildId, viewerId))) return "channel_hidden";
+      const asked = await ask(Routes.channelMessage(channelId, messageId));
+      if ("refused" in asked) return asked.refused === 403 ? "history_hidden" : "message_gone";
+      const message = readMessage(asked.answer, guildId, how);
+      if (message === undefined) throw unreadable();
+      return message.messageId === messageId && message.channelId === channelId ? message : "message_gone";
     },
+
+    async isContentShown() {
+      try {
+        const { flags } = Application.parse(await rest.call({ method: "GET", route: "/applications/@me", purpose: "lookup", deadlineMs }));
+        return (flags & contentFlags) !== 0;
+      } catch {
+        return undefined;
+      }
+    },
+  };
+}
+
+function unreadable(cause?: unknown): ProblemError {
+  return new ProblemError("discord_error", { detail: "Discord answered with something else.", cause });
+}
+
+/** Where stickers are, by their format: films of vectors are JSON, moving ones of the older kind are PNG. */
+function stickersAt(apiBase: string): (id: string, format: number) => string {
+  const local = originOnThisMachine(apiBase);
+  return (id, format) => {
+    const isGif = format === Number(StickerFormatType.GIF);
+    const host = local ?? (isGif ? "https://media.discordapp.net" : "https://cdn.discordapp.com");
+    const ending = isGif ? "gif" : format === Number(StickerFormatType.Lottie) ? "json" : "png";
+    return `${host}/stickers/${id}.${ending}`;
   };
 }
 

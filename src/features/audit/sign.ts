@@ -1,7 +1,7 @@
 import { createHash, createPrivateKey, createPublicKey, sign, verify, type KeyObject } from "node:crypto";
 import { z } from "zod";
 import { deriveKey } from "../../kernel/secrets.ts";
-import { canonicalJson } from "./chain.ts";
+import { canonicalJson } from "../../kernel/canonical-json.ts";
 
 /** A signed statement that the chain of an installation had this hash at this position. */
 export const CheckpointLine = z.object({

@@ -4,6 +4,7 @@ import type { Tx } from "../../database/database.ts";
 import type { Prisma } from "../../generated/sqlite/client.ts";
 import { requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
 import { fieldError, ProblemError } from "../../kernel/errors.ts";
+import { toJson } from "../../kernel/parsing.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import { sniffType, type createCapture, type FileDraft } from "./capture.ts";
@@ -61,6 +62,7 @@ export function createAdding({ database, audit, events, hosts, capture, bytes }:
           content: found.content,
           sent_at: found.sentAt.toISOString(),
           edited_at: found.editedAt?.toISOString() ?? null,
+          parts: found.parts,
         };
         return { input, message, files };
       }
@@ -90,7 +92,7 @@ export function createAdding({ database, audit, events, hosts, capture, bytes }:
         recordId: host.id,
         title: input.title ?? null,
         ...content,
-        ...(message !== null && { message: { ...message } satisfies Prisma.InputJsonObject }),
+        ...(message !== null && { message: toJson(message) as Prisma.InputJsonObject }),
         ...committed({ ...content, message: message as Prisma.JsonObject | null, files }),
         isVerified: input.kind === "message",
         isConfidential: input.confidential,

@@ -1,7 +1,8 @@
 import type { AttachmentSource, FetchedAttachment, FetchedMessage, MessageSource } from "../../kernel/discord-port.ts";
 import { fieldError, ProblemError } from "../../kernel/errors.ts";
 import { fileProblem } from "../../kernel/files.ts";
-import { messageOfUrl, maxAttachments, type ParsedEvidence } from "./evidence.schema.ts";
+import { requireContent, whyNone } from "./content.ts";
+import { messageOfUrl, type ParsedEvidence } from "./evidence.schema.ts";
 import type { EvidenceFiles } from "./files.ts";
 import type { LooseFile } from "./stores/store.ts";
 import { createReadStream } from "node:fs";
@@ -25,8 +26,6 @@ export interface Capturing {
 
 /** For all attachments of a message together, in milliseconds. */
 const deadlineMs = 30_000;
-const emptyMessage =
-  "Discord shows nothing of this message that can be kept. Where that is so for every message, the bot lacks the message content intent.";
 const unknownType = "application/octet-stream";
 
 interface CaptureDeps {
@@ -78,13 +77,13 @@ export function createCapture({ files: kept, maxBytes, discord }: CaptureDeps) {
       pins: (() => void)[],
     ): Promise<{ message: FetchedMessage; files: FileDraft[] }> {
       const { channel_id: channel, message_id: id } = input.message ?? messageOfUrl(input.message_url ?? "");
-      const message = await discord.messages.fetch(channel, id, viewerId);
       const pointer = input.message === undefined ? "/message_url" : "/message/message_id";
-      if (message === undefined) throw fieldError(pointer, "not_found", "There is no such message, or the bot or you do not see it.");
-      if (message.content === "" && message.attachments.length === 0) throw fieldError(pointer, "empty_message", emptyMessage);
+      const found = await discord.messages.fetch(channel, id, viewerId);
+      if (typeof found === "string") throw fieldError(pointer, "not_found", whyNone[found]);
+      const message = await requireContent(found, discord.messages, pointer);
       const signal = AbortSignal.timeout(deadlineMs);
       const files: FileDraft[] = [];
-      for (const one of message.attachments.slice(0, maxAttachments)) files.push(await attachment(one, discord.attachments, signal, pins));
+      for (const one of message.files) files.push(await attachment(one, discord.attachments, signal, pins));
       return { message, files };
     },
   };

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { MessageParts } from "../../kernel/message-parts.ts";
 import { ListedLinkView } from "../../kernel/listed-by.ts";
 import { anyCase, listQuery, Snowflake, snowflakeForm, text, Timestamp } from "../../kernel/fields.ts";
 import { hostKinds } from "./hosts.ts";
@@ -8,8 +9,6 @@ export const fileStatuses = ["stored", "missing", "too_large", "redacted"] as co
 
 /** How many pieces one record holds. */
 export const maxPieces = 100;
-/** How many attachments of a message are kept. */
-export const maxAttachments = 10;
 
 const Title = text(1, 200).meta({ description: "What it is, in a few words" });
 const Note = text(1, 10_000).meta({ description: "What it shows; of a text, the text itself" });
@@ -102,7 +101,14 @@ const MessagePart = z
     content: z.string().nullable().meta({ description: "Null once redacted" }),
     sent_at: Timestamp,
     edited_at: Timestamp.nullable(),
-    attachments: z.array(FilePart),
+    text: z.string().nullable().meta({
+      description: "Everything the message showed, in words: its text, what was forwarded, embeds, polls and the rest; null once redacted",
+    }),
+    parts: MessageParts.nullable().meta({ description: "Null once redacted, and of messages that an earlier version kept" }),
+    attachments: z.array(FilePart).meta({
+      description:
+        "Files of the message and of the messages in it, pictures of stickers and of embeds; `file` in `parts` is a position here",
+    }),
   })
   .meta({ id: "EvidenceMessage" });
 

@@ -28,6 +28,11 @@ const action = "evidence.redact";
 const HeldInput = RedactEvidenceInput.extend({ id: z.string(), revision: z.int().optional() });
 type HeldInput = z.output<typeof HeldInput>;
 
+/** What stays of a message: where and when it was, and who wrote it. */
+function withoutContent({ parts: _, ...message }: StoredMessage): Prisma.InputJsonObject {
+  return { ...message, content: null };
+}
+
 /** The content goes permanently; that there was something, and whose it was, stays. */
 export function createRedacting({ database, audit, confirmations, hosts, bytes, find }: RedactDeps) {
   async function redactInTx(tx: Tx, { id, reason, revision }: HeldInput): Promise<EvidenceView | Held> {
@@ -67,7 +72,7 @@ export function createRedacting({ database, audit, confirmations, hosts, bytes, 
         note: null,
         url: null,
         recordRef: null,
-        message: row.message === null ? Prisma.DbNull : { ...(row.message as unknown as StoredMessage), content: null },
+        message: row.message === null ? Prisma.DbNull : withoutContent(row.message as unknown as StoredMessage),
         salt: null,
         redactedAt: tx.now,
         redactedBy: tx.call.actor?.id ?? null,

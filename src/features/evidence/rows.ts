@@ -1,5 +1,8 @@
 import { hash } from "node:crypto";
 import type { EvidenceFile, EvidenceItem } from "../../generated/sqlite/client.ts";
+import { canonicalJson } from "../../kernel/canonical-json.ts";
+import type { MessageParts } from "../../kernel/message-parts.ts";
+import { wordsOf } from "../../kernel/message-text.ts";
 import { isoOrNull } from "../../kernel/fields.ts";
 import { keyedHash, randomToken } from "../../kernel/secrets.ts";
 import type { Host, HostKind } from "./hosts.ts";
@@ -16,7 +19,7 @@ export interface FoundPiece {
 export type Piece = EvidenceItem & { files: EvidenceFile[] };
 export const whole = { files: { orderBy: { position: "asc" } } } as const;
 
-/** A message as it is stored: who wrote it is an id, never a name. */
+/** A message as it is stored: people are ids, never names. */
 export interface StoredMessage {
   guild_id: string;
   channel_id: string;
@@ -25,6 +28,8 @@ export interface StoredMessage {
   content: string | null;
   sent_at: string;
   edited_at: string | null;
+  /** Absent once redacted, and of messages that an earlier version kept. */
+  parts?: MessageParts;
 }
 
 export function presentPiece(row: Piece, host: Pick<Host, "id" | "reference">): EvidenceView {
@@ -39,7 +44,7 @@ export function presentPiece(row: Piece, host: Pick<Host, "id" | "reference">): 
     url: row.url,
     record_ref: row.recordRef,
     file: row.kind === "file" ? (files[0] ?? null) : null,
-    message: message === null ? null : { ...message, attachments: files },
+    message: message === null ? null : presentMessage(message, files),
     sha256: contentHash(row),
     salt: row.salt,
     commitment: row.commitment,
@@ -52,6 +57,12 @@ export function presentPiece(row: Piece, host: Pick<Host, "id" | "reference">): 
     redact_reason: row.redactReason,
     revision: row.revision,
   };
+}
+
+function presentMessage(message: StoredMessage, attachments: FilePart[]): NonNullable<EvidenceView["message"]> {
+  const { content, parts } = message;
+  const text = content === null ? null : wordsOf({ content, parts: parts ?? {} });
+  return { ...message, text, parts: parts ?? null, attachments };
 }
 
 function presentFile({ position, name, mime, bytes, sha256, status }: EvidenceFile): FilePart {
@@ -74,9 +85,11 @@ function contentHash({ kind, note, url, recordRef, message, files }: Content): s
 
 function messageText(message: StoredMessage, files: readonly FileFacts[]): string | null {
   if (message.content === null) return null;
-  const { guild_id, channel_id, message_id, author_id, content, sent_at, edited_at } = message;
+  const { guild_id, channel_id, message_id, author_id, content, sent_at, edited_at, parts } = message;
   const attachments = files.map(({ name, bytes, sha256 }) => ({ name, bytes, sha256 }));
-  return JSON.stringify({ guild_id, channel_id, message_id, author_id, content, sent_at, edited_at, attachments });
+  const text = JSON.stringify({ guild_id, channel_id, message_id, author_id, content, sent_at, edited_at, attachments });
+  // PostgreSQL gives parts back with their fields in another order.
+  return parts === undefined ? text : text + canonicalJson(parts);
 }
 
 /** What binds a piece to its content without saying what it is: the HMAC of its hash under a key of its own, which goes when it is redacted. */

@@ -63,7 +63,10 @@ export function createExporter(deps: ExportDeps) {
       requests: section(requests, (row) => parts.request(row, userId)),
       blacklist: section(records, parts.blacklist),
       cases: section(cases, parts.case),
-      messages: section(await messagesBy(deps, userId, { hiddenRequests: hidden, take }), parts.message),
+      messages: section(
+        (await messagesBy(deps, userId, { hiddenRequests: hidden, take })).flatMap((row) => parts.messages(row, userId)),
+        (entry) => entry,
+      ),
       staff: await staffOf(deps, userId),
       memberships: section(members, parts.member),
       native_actions: section(nativeActions, parts.nativeAction),
@@ -169,7 +172,7 @@ async function auditOf(read: ReadClient, userId: string, hidden: readonly string
 const slice = 500;
 
 /**
- * Captured messages a person wrote, newest first: those the service fetched itself, that were not redacted and are not kept
+ * Captured messages a person wrote, or that reply to one of theirs, newest first: those the service fetched itself, that were not redacted and are not kept
  * confidential, nor on a record the person may not know of.
  * @param hiddenRequests ids of requests the person may not know of
  */
@@ -187,7 +190,7 @@ export async function messagesBy(
         isVerified: true,
         isConfidential: false,
         redactedAt: null,
-        message: writtenBy(dialect, userId),
+        OR: authorPaths.map((path) => ({ message: writtenBy(dialect, path, userId) })),
         ...(before !== undefined && { id: { lt: before } }),
       },
       orderBy: { id: "desc" },
@@ -201,10 +204,12 @@ export async function messagesBy(
   return found.slice(0, take);
 }
 
+/** Where a captured message has who wrote it, and who wrote what it replies to. */
+const authorPaths = [["author_id"], ["parts", "reply_to", "author_id"]] as const;
+
 /** Each database has its own way to name a part of JSON. */
-function writtenBy(dialect: Database["dialect"], userId: string): Prisma.JsonNullableFilter {
-  const path = dialect === "sqlite" ? "$.author_id" : ["author_id"];
-  return { path, equals: userId } as Prisma.JsonNullableFilter;
+function writtenBy(dialect: Database["dialect"], path: readonly string[], userId: string): Prisma.JsonNullableFilter {
+  return { path: dialect === "sqlite" ? ["$", ...path].join(".") : [...path], equals: userId } as Prisma.JsonNullableFilter;
 }
 
 async function confidentialCases(read: Database["read"], rows: readonly EvidenceItem[]): Promise<Set<string>> {

@@ -119,6 +119,7 @@ const MessagePart = z.object({
   message_id: z.string(),
   sent_at: Timestamp,
   content: z.string().nullable(),
+  text: z.string().meta({ description: "Everything the message showed, in words" }),
   captured_at: Timestamp,
 });
 
@@ -198,7 +199,10 @@ export const DataExportView = z
     requests: section(RequestPart, "Requests the person filed or that are about them; confidential ones are left out"),
     blacklist: section(BlacklistPart, "Blacklist records about the person"),
     cases: section(CasePart, "Cases about the person, without what staff wrote in them; confidential ones are left out"),
-    messages: section(MessagePart, "Messages the person wrote that staff kept as evidence; confidential ones are left out"),
+    messages: section(
+      MessagePart,
+      "Messages the person wrote that staff kept as evidence, also with a reply to them; confidential ones are left out",
+    ),
     staff: StaffPart,
     memberships: section(MemberPart, "What is stored of the person as a member of a Discord server of the community"),
     native_actions: section(NativeActionPart, "What moderators did to the person in Discord itself; who did it and why is the staff's"),

@@ -22,6 +22,7 @@ import type {
 import { isoOrNull } from "../../../kernel/fields.ts";
 import { blacklistReference, caseReference, jsonObject, textsOf } from "../../../kernel/parsing.ts";
 import { onWire } from "../../../kernel/wire.ts";
+import { ownWordsOf } from "../../../kernel/message-text.ts";
 import type { StoredMessage } from "../../evidence/rows.ts";
 import type { Access } from "../../permissions/access/access.ts";
 import type { CheckView } from "../../workflows/requests/workflows.schema.ts";
@@ -97,9 +98,22 @@ export const parts = {
     ...onWire(row, "type", "status", "outcome", "createdAt", "closedAt"),
   }),
 
-  message: ({ message, capturedAt }: EvidenceItem): EntryOf<DataExportView["messages"]> => {
-    const { guild_id, channel_id, message_id, sent_at, content } = message as unknown as StoredMessage;
-    return { guild_id, channel_id, message_id, sent_at, content, captured_at: capturedAt.toISOString() };
+  /** What a captured message has of a person: what they wrote, and what they wrote that somebody replied to. */
+  messages({ message, capturedAt }: EvidenceItem, userId: string): EntryOf<DataExportView["messages"]>[] {
+    const { guild_id, channel_id, message_id, author_id, sent_at, content, parts = {} } = message as unknown as StoredMessage;
+    const captured_at = capturedAt.toISOString();
+    const own = { guild_id, channel_id, message_id, sent_at, content, text: ownWordsOf({ content: content ?? "", parts }), captured_at };
+    const reply = parts.reply_to;
+    const replied = {
+      guild_id,
+      channel_id: reply?.channel_id ?? channel_id,
+      message_id: reply?.message_id ?? message_id,
+      sent_at: reply?.sent_at ?? sent_at,
+      content: reply?.content ?? "",
+      text: ownWordsOf({ content: reply?.content ?? "", parts: reply ?? {} }),
+      captured_at,
+    };
+    return [...(author_id === userId ? [own] : []), ...(reply?.author_id === userId ? [replied] : [])];
   },
 
   member: (row: GuildMember): EntryOf<DataExportView["memberships"]> => ({

@@ -166,7 +166,7 @@ export const recordColumns = {
   CaseTemplate: { columns: { key: "code", content: "other" } },
   CaseWord: { about: (userId, older) => ({ case: aboutCase(userId, older) }), columns: { source: "id", word: ofCase } },
   EvidenceItem: {
-    about: "message.author_id",
+    about: "message.author_id, message.parts.reply_to.author_id",
     columns: {
       recordKind: "code",
       kind: "code",

@@ -1,3 +1,4 @@
+import { madeAt } from "../../../kernel/ids.ts";
 import type { ReadClient, TransactionClient } from "../../../database/database.ts";
 import type { Deps } from "../../deps.ts";
 import { addSeconds } from "../../../kernel/clock.ts";
@@ -32,7 +33,6 @@ export interface Checked {
 const day = 86_400;
 /** Older than this, what a person let the service read may have changed. */
 const freshSeconds = 7 * day;
-const discordEpoch = 1_420_070_400_000n;
 /** A young account is worth a look; by itself it keeps nobody out. */
 const youngDays = 30;
 /** Agreements and earlier denials are checks of their own. */
@@ -124,11 +124,6 @@ async function checkDenials({ db, userId, reference }: Checked): Promise<Finding
   return newest === null
     ? pass("No recruitment of them was denied.")
     : warn(`Denied before: ${count.toString()}, last in ${newest.reference}.`);
-}
-
-/** When an account, or anything else of Discord, was made: the beginning of its id, in milliseconds. */
-export function madeAt(id: string): number {
-  return Number((BigInt(id) >> 22n) + discordEpoch);
 }
 
 function checkAge({ userId, now }: Checked): Promise<Finding> {

@@ -8,7 +8,7 @@ import type { Call } from "../../../kernel/call.ts";
 import { blacklistCategories } from "../../../kernel/vocabulary.ts";
 import type { NativeActionView } from "../../native-actions/native-actions.schema.ts";
 import { keepBeside, messageValues } from "../../../commands/messages.ts";
-import { madeAt } from "../checks/checks.ts";
+import { madeAt } from "../../../kernel/ids.ts";
 import { serversOption } from "./servers.ts";
 import { requestEntries } from "./request.ts";
 
