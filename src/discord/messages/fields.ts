@@ -1,5 +1,5 @@
 import { messageLimits, type MessageGap } from "../../kernel/message-parts.ts";
-import { showText } from "../../kernel/validation.ts";
+import { showText } from "../../kernel/storable.ts";
 
 /** What a reader of one part of a message makes of it. */
 export type Read<T> = (fields: Fields) => T;
