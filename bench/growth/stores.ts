@@ -7,5 +7,6 @@ export const stores: Readonly<Record<string, () => Promise<GrowthStore>>> = {
   requests: async () => (await import("./requests.ts")).store,
   cases: async () => (await import("./cases.ts")).store,
   roster: async () => (await import("./roster.ts")).store,
+  nativeActions: async () => (await import("./native-actions.ts")).store,
   register: async () => (await import("./register.ts")).store,
 };

@@ -40,7 +40,7 @@ export function createLists({ entryOf, verbs, kept, wordingOf }: ListsDeps) {
     const entry = entryOf(asked.entry);
     const input = entry.input(asked.given, call);
     const query = { ...input.query, limit, ...(cursor !== undefined && { cursor }) };
-    return (await verbs.run(entry.operation, call, { ...input, query })) as Page<unknown>;
+    return (await verbs.run(entry.operationFor?.(asked.given) ?? entry.operation, call, { ...input, query })) as Page<unknown>;
   }
 
   async function page(asked: PendingInteraction, at: number, wording: Wording): Promise<Reply> {

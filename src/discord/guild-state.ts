@@ -19,6 +19,8 @@ export interface MemberState {
   roleIds: readonly string[];
   present: boolean;
   joinedAt: Date | null;
+  /** Whether the account is a bot. An account that was one is one in every later state. */
+  isBot: boolean;
 }
 
 export interface GuildInfo {

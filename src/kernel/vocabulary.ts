@@ -68,6 +68,9 @@ export const timelineKinds = ["authorization", "match", "blacklist", "request", 
 /** What others do to people in Discord itself, as far as it is recorded. */
 export const nativeActionKinds = ["ban", "unban", "kick", "timeout", "timeout_lift"] as const;
 export type NativeActionKind = (typeof nativeActionKinds)[number];
+/** The same, with what Discord does to many at once and names nobody of. Readers have to expect further ones. */
+export const guildActionKinds = [...nativeActionKinds, "prune"] as const;
+export type GuildActionKind = (typeof guildActionKinds)[number];
 
 /** What a server's alerts channel is told of. Each can be muted there. */
 export const alertKinds = [

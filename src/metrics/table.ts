@@ -81,6 +81,11 @@ export const metricTable = {
     help: "What the bot tried to do to people in Discord, by kind and how it ended; later: it is tried again, away: it waits for the person.",
     labels: ["kind", "outcome"],
   },
+  provost_audit_log_entries_skipped_total: {
+    type: counter,
+    help: "Entries of servers' audit logs that could not be read or recorded, and were left out.",
+    labels: none,
+  },
   provost_deliveries_due: { type: gauge, help: "Effects of decided requests that are due and not done yet.", labels: none },
   provost_deliveries_failed: {
     type: gauge,

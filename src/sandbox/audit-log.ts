@@ -1,4 +1,4 @@
-import { GatewayIntentBits, PermissionFlagsBits, type APIAuditLogChange } from "discord-api-types/v10";
+import { GatewayIntentBits, PermissionFlagsBits, type APIAuditLogChange, type APIAuditLogOptions } from "discord-api-types/v10";
 import { compareIds } from "./ids.ts";
 import type { AuditLogAction, AuditLogEntry, Doing, Guild, Member, User, World } from "./model.ts";
 import { isoTime } from "./payloads.ts";
@@ -14,16 +14,21 @@ export function writeEntry(
   world: World,
   guild: Guild,
   { by, reason }: Doing,
-  entry: { action: AuditLogAction; target: User; changes?: APIAuditLogChange[] },
+  entry: { action: AuditLogAction; target: User | null; changes?: APIAuditLogChange[]; options?: APIAuditLogOptions },
 ): void {
-  const written: AuditLogEntry = {
+  writeRawEntry(world, guild, {
     id: world.nextId(),
     action_type: entry.action,
     user_id: by.id,
-    target_id: entry.target.id,
+    target_id: entry.target?.id ?? null,
     ...(entry.changes && { changes: entry.changes }),
+    ...(entry.options && { options: entry.options }),
     ...(reason !== undefined && reason !== null && reason !== "" && { reason }),
-  };
+  });
+}
+
+/** An entry as it is given, whether or not Discord would write it so. */
+export function writeRawEntry(world: World, guild: Guild, written: AuditLogEntry): void {
   guild.auditLog.push(written);
   world.emit({
     t: "GUILD_AUDIT_LOG_ENTRY_CREATE",

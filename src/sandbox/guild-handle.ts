@@ -2,7 +2,8 @@ import { randomBytes } from "node:crypto";
 import type { Doing, Guild, Member, Role, User, World } from "./model.ts";
 import { permissionBits } from "./permissions.ts";
 import { addBot, addGuildChannel, changeGuild, removeBot, setAvailable, plainRole } from "./world-guilds.ts";
-import { addMember, ban, kick, removeMember, unban, updateMember } from "./world-members.ts";
+import { writeRawEntry } from "./audit-log.ts";
+import { addMember, ban, kick, prune, removeMember, timeOutByRule, unban, updateMember } from "./world-members.ts";
 import { createUser } from "./world.ts";
 import { GatewayIntentBits } from "discord-api-types/v10";
 import { rolePayload } from "./payloads.ts";
@@ -107,6 +108,17 @@ export function createGuildHandle(world: World, guild: Guild) {
     },
     kick(user: User, given?: Given): void {
       kick(world, guild, requireMember(user).user, byHand(given));
+    },
+    /** Removes all of these at once, as those who have been away for so many days. */
+    prune: (users: readonly User[], { days = 7, ...given }: Given & { days?: number } = {}) =>
+      prune(world, guild, users, { ...byHand(given), days }),
+    /** AutoMod times a member out, by a rule of this name. */
+    timeoutByRule: (user: User, rule: string, seconds: number) => timeOutByRule(world, guild, requireMember(user), { rule, seconds }),
+    /** Writes an entry into the audit log as it is given, whatever Discord would write. @returns its id */
+    writeAuditEntry(given: Record<string, unknown>): string {
+      const id = world.nextId();
+      writeRawEntry(world, guild, { id, ...given });
+      return id;
     },
     /** The member goes of their own will, which the audit log does not say. */
     leave(user: User): void {

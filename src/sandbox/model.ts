@@ -15,7 +15,7 @@ export type User = {
   username: string;
   global_name: string | null;
   avatar: string | null;
-  readonly bot: boolean;
+  bot: boolean;
   /** The user accepts no direct messages. */
   dmsClosed: boolean;
   /** The language of their Discord, as Discord names it; English by default. */
@@ -51,12 +51,14 @@ export type Doing = { by: User; reason?: string | null | undefined };
 /** What Discord writes into a guild's audit log. Only what is done to members is written here; role changes and the rest are not. */
 export type AuditLogAction =
   | AuditLogEvent.MemberKick
+  | AuditLogEvent.MemberPrune
   | AuditLogEvent.MemberBanAdd
   | AuditLogEvent.MemberBanRemove
-  | AuditLogEvent.MemberUpdate;
+  | AuditLogEvent.MemberUpdate
+  | AuditLogEvent.AutoModerationUserCommunicationDisabled;
 
-/** One entry as the audit log keeps it, which is also how it goes over the wire. */
-export type AuditLogEntry = APIAuditLogEntry & { user_id: string; target_id: string; action_type: AuditLogAction };
+/** One entry as the audit log keeps it, which is also how it goes over the wire. Of what scripts write themselves only the id is certain. */
+export type AuditLogEntry = Pick<APIAuditLogEntry, "id"> & Partial<APIAuditLogEntry>;
 
 export type Attachment = {
   readonly id: string;

@@ -48,6 +48,27 @@ export function kick(world: World, guild: Guild, user: User, doing: Doing): bool
   return was;
 }
 
+/** Removes these members for having been away so many days. The log has one entry, which names none of them. */
+export function prune(world: World, guild: Guild, users: readonly User[], doing: Doing & { days: number }): void {
+  const removed = users.filter((user) => removeMember(world, guild, user));
+  const options = { delete_member_days: doing.days.toString(), members_removed: removed.length.toString() };
+  writeEntry(world, guild, doing, { action: AuditLogEvent.MemberPrune, target: null, options });
+}
+
+/** What AutoMod does by a rule: the entry names the member as the one who did it, and not how long it lasts. */
+export function timeOutByRule(world: World, guild: Guild, member: Member, { rule, seconds }: { rule: string; seconds: number }): void {
+  member.timeoutUntil = world.now() + seconds * 1000;
+  world.emit({
+    t: "GUILD_MEMBER_UPDATE",
+    guildId: guild.id,
+    intent: membersIntent,
+    data: () => ({ ...memberPayload(member), guild_id: guild.id }),
+  });
+  const options = { auto_moderation_rule_name: rule, auto_moderation_rule_trigger_type: "1" as const };
+  const action = AuditLogEvent.AutoModerationUserCommunicationDisabled;
+  writeEntry(world, guild, { by: member.user }, { action, target: member.user, options });
+}
+
 /** A member leaves; false when there is no such member. */
 export function removeMember(world: World, guild: Guild, user: User): boolean {
   if (user.id === world.application.bot.id) {

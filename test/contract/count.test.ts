@@ -216,6 +216,8 @@ const lists: [path: string, filter: string, total: number][] = [
   ["/servers/{id}/agreements", "", 2],
   ["/servers/{id}/incidents", "", 2],
   ["/users/{discord_user_id}/clearances", "", 2],
+  ["/guilds/{guild_id}/native-actions", "", 3],
+  ["/guilds/{guild_id}/native-actions", "action=ban", 2],
   ["/users/{discord_user_id}/native-actions", "", 3],
   ["/users/{discord_user_id}/native-actions", "action=ban", 2],
   ["/users/{discord_user_id}/servers", "", 3],

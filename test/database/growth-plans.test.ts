@@ -47,7 +47,7 @@ function growing(statement: string, plan: readonly string[]): string[] {
   );
 }
 
-describe.each(["requests", "cases", "roster", "register", "blacklist", "audit"])("the lists of %s", (name) => {
+describe.each(["requests", "cases", "roster", "register", "blacklist", "audit", "nativeActions"])("the lists of %s", (name) => {
   test("have a case for every filter and sort that the document offers", async () => {
     const { lists } = await (stores[name] as () => ReturnType<(typeof stores)[string]>)();
     expect(lists.flatMap((list) => missingCases(list, document()))).toEqual([]);

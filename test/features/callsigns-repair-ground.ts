@@ -30,6 +30,7 @@ export const memberOf = (userId: string) => ({
   avatar: null,
   roleIds: [],
   joinedAt: null,
+  isBot: false,
 });
 
 /** Repairs on a database of their own. The guild is what the test says: nobody is known there at first. */

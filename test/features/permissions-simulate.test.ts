@@ -62,7 +62,7 @@ async function createCommunity() {
   for (let index = 0; index < staffCount; index += 1) {
     const userId = (20_000_000_000_000_000n + BigInt(index)).toString();
     const roleIds = roll(4) === 0 ? rolled() : pick(usual);
-    const names = { username: "x", globalName: null, nick: null, avatar: null, joinedAt: null };
+    const names = { username: "x", globalName: null, nick: null, avatar: null, joinedAt: null, isBot: false };
     members.set(userId, [{ guildId, userId, ...names, roleIds, present: true }]);
     if (roll(10) > 0) continue;
     for (const permission of new Set([pick(keys), pick(changedKeys)]))
@@ -89,7 +89,14 @@ async function createCommunity() {
   });
   const free = () => undefined;
   const servedGuilds = new Set([guildId]);
-  const { simulate } = createExplanations({ access, clock: systemClock, servedGuilds, requireKeys: free, requireGrants: free });
+  const { simulate } = createExplanations({
+    access,
+    clock: systemClock,
+    servedGuilds,
+    requireKeys: free,
+    requireGrants: free,
+    requireMayName: free,
+  });
   return { access, simulate, people: [...members.keys()] };
 }
 

@@ -89,7 +89,17 @@ function overridesOf({ entries }: Pick<Person, "entries">): Override[] {
 
 function access(who: Person, changes: Partial<PersonFacts> = {}, roles: readonly StaffRoleRecord[] = who.roles.map(recordOf)) {
   const [guildId = ""] = guilds;
-  const member = { guildId, userId: "1", username: "", globalName: null, nick: null, avatar: null, present: true, joinedAt: null };
+  const member = {
+    guildId,
+    userId: "1",
+    username: "",
+    globalName: null,
+    nick: null,
+    avatar: null,
+    present: true,
+    joinedAt: null,
+    isBot: false,
+  };
   return standingOf({
     userId: "1",
     now,

@@ -39,7 +39,7 @@ export async function openLists(url: string, halls: readonly Hall[], secondsLate
 
   /** An entry of the guild's audit log, as it is read when a person did something. */
   async function seen({ id: guildId }: Hall, userId: string, kind: "unban" | "timeout_lift"): Promise<void> {
-    const by = { actorId: "80351110224678912", reason: null, until: null, isOurs: false };
+    const by = { actorId: "80351110224678912", reason: null, until: null, rule: null, count: null, days: null, isOurs: false };
     const entryId = (5_000_000_000_000_000_000n + BigInt((entries += 1))).toString();
     await services.nativeRecords.write(guildId, [{ entryId, kind, guildId, userId, at: services.clock.now(), ...by }]);
   }

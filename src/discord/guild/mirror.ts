@@ -88,6 +88,7 @@ export function memberState(guildId: string, { user, ...member }: MemberPayload,
     roleIds: member.roles.toSorted(),
     present: true,
     joinedAt: orKnown(joinedAt, known?.joinedAt),
+    isBot: user.bot === true,
   };
 }
 
@@ -95,8 +96,8 @@ type MemberRow = Omit<MemberState, "roleIds"> & { roleIds: unknown };
 
 /** The state of a member from its database row. */
 export function storedMember(row: MemberRow): MemberState {
-  const { guildId, userId, username, globalName, nick, avatar, present, joinedAt } = row;
-  return { guildId, userId, username, globalName, nick, avatar, roleIds: row.roleIds as string[], present, joinedAt };
+  const { guildId, userId, username, globalName, nick, avatar, present, joinedAt, isBot } = row;
+  return { guildId, userId, username, globalName, nick, avatar, roleIds: row.roleIds as string[], present, joinedAt, isBot };
 }
 
 /** The stored form of a role that Discord sent. */
@@ -108,6 +109,7 @@ export function roleInfo({ id, name, position, color, hoist, managed, permission
 export function sameMember(a: MemberState, b: MemberState): boolean {
   return (
     a.present === b.present &&
+    a.isBot === b.isBot &&
     a.username === b.username &&
     a.globalName === b.globalName &&
     a.nick === b.nick &&

@@ -102,8 +102,10 @@ export function createGuildRecord({ database, logger, onCommitted, onGivenUp }: 
       wanted.roles.set(guildId, roles);
       writer.schedule();
     },
-    setMember(state) {
-      const before = record.member(state.guildId, state.userId);
+    setMember(given) {
+      const before = record.member(given.guildId, given.userId);
+      // Discord leaves the flag out of what is no bot, and an account never stops being one.
+      const state = before?.isBot === true && !given.isBot ? { ...given, isBot: true } : given;
       if (before !== undefined && sameMember(before, state)) return;
       wanted.members.set(memberKey(state.guildId, state.userId), state);
       writer.schedule();

@@ -27,5 +27,6 @@ export const nativeActions = feature({
       return nativeWatch.tend();
     },
   }),
+  metrics: ({ nativeWatch }) => ({ provost_audit_log_entries_skipped_total: nativeWatch.skipped }),
   stop: ({ nativeWatch }) => ({ nativeActions: nativeWatch.stop }),
 });

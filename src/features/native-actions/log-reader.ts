@@ -6,7 +6,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import type { DiscordCalls } from "../../kernel/discord-port.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { pause } from "../../kernel/pause.ts";
-import { idAt, laterOf, LogEntry, type Seen } from "./entries.ts";
+import { idAt, laterOf, type ReadEntry, type Seen } from "./entries.ts";
 import type { NativeRecords } from "./records.ts";
 
 export type LogReader = ReturnType<typeof createLogReader>;
@@ -15,8 +15,10 @@ export interface LogReaderDeps {
   guildId: string;
   rest: DiscordCalls;
   records: Pick<NativeRecords, "positionOf" | "write">;
-  /** What an entry says was done to a person; undefined for everything else. */
-  read: (entry: LogEntry) => Seen | undefined;
+  /** What an entry says was done. */
+  read: (entry: unknown) => ReadEntry;
+  /** This could not be recorded, whatever is tried. */
+  onSkipped: (seen: Seen, error: unknown) => void;
   /** Whether the entry about what an event told of was seen since. */
   isExplained: (seen: Seen) => boolean;
   clock: Clock;
@@ -57,7 +59,15 @@ export function createLogReader(deps: LogReaderDeps) {
   let working: Promise<void> | undefined;
 
   async function write(seen: readonly Seen[], upTo: string | undefined): Promise<void> {
-    await records.write(guildId, seen, upTo);
+    try {
+      await records.write(guildId, seen, upTo);
+    } catch (error) {
+      // What repeating cannot mend holds nothing else up.
+      if (seen.length === 0 || error instanceof ProblemError || stopping.aborted) throw error;
+      if (seen.length > 1) for (const one of seen) await write([one], undefined);
+      else for (const one of seen) deps.onSkipped(one, error);
+      if (upTo !== undefined) await write([], upTo);
+    }
     if (upTo !== undefined) stored = laterOf(stored ?? "0", upTo);
   }
 
@@ -104,10 +114,10 @@ export function createLogReader(deps: LogReaderDeps) {
       const entries = await page(from);
       noteView(entries !== undefined);
       if (entries === undefined || entries.length === 0) return true;
-      const read = entries.flatMap((entry) => LogEntry.safeParse(entry).data ?? []);
-      const end = read.reduce((latest, { id }) => laterOf(latest, id), from);
+      const read = entries.map(deps.read);
+      const end = read.reduce((latest, { id = "0" }) => laterOf(latest, id), from);
       await writeAll(
-        read.flatMap((entry) => deps.read(entry) ?? []),
+        read.flatMap(({ seen }) => seen ?? []),
         end,
       );
       if (entries.length < pageSize || end === from || stopping.aborted) return true;
@@ -181,7 +191,7 @@ export function createLogReader(deps: LogReaderDeps) {
       begin();
     },
     /** An entry of the log was told of, whatever it is about. */
-    heard({ id }: LogEntry): void {
+    heard(id: string): void {
       last = laterOf(last, id);
       if (mayView === false) readAgain();
     },

@@ -5,30 +5,42 @@ import { card, pickedQuery, personOf } from "../../commands/records.ts";
 import { cut, enumLabel, lineText, momentOf } from "../../commands/show.ts";
 import type { Translate } from "../../commands/texts.ts";
 import { escapeText } from "../../discord/replies.ts";
-import { nativeActionKinds } from "../../kernel/vocabulary.ts";
-import type { NativeActionView } from "./native-actions.schema.ts";
+import { guildActionKinds } from "../../kernel/vocabulary.ts";
+import type { GuildActionView, NativeActionView } from "./native-actions.schema.ts";
+
+/** A line of the list of a person, or of that of a server. */
+type AnyView = NativeActionView | GuildActionView;
 
 const opens: PickSpec = {
   press: nativePresses.show,
   placeholder: "intel by-hand pick",
-  of: (view: NativeActionView, { t }) => ({ value: view.id, label: nameOf(view, t) }),
+  of: (view: AnyView, { t }) => (view.user_id === null ? undefined : { value: view.id, label: nameOf(view, t) }),
 };
 
-function nameOf({ action, at, reason }: NativeActionView, t: Translate): string {
+function nameOf({ action, at, reason }: AnyView, t: Translate): string {
   return [at.slice(0, 10), enumLabel(action, t), reason].filter((part) => part !== null && part !== undefined).join(" · ");
 }
 
-function line({ action, at, by, reason, until, guild_id: guild }: NativeActionView, { t }: Wording): string {
+function line(view: AnyView, { t, given }: Wording): string {
+  const { action, at, by, reason, rule, until, guild_id: guild, user_id: userId } = view;
   return [
     momentOf(at, "R"),
     `**${enumLabel(action, t) ?? action}**`,
-    `\`${guild}\``,
+    textIn(given, "user") === undefined ? (personOf(userId) ?? prunedText(view, t)) : `\`${guild}\``,
+    rule === null ? undefined : t("intel by-hand automod", { rule: lineText(cut(rule, 100)) }),
     until === null ? undefined : t("say until", { at: momentOf(until) }),
     reason === null ? undefined : lineText(cut(reason, 150)),
     by === null ? undefined : `– <@${by}>`,
   ]
     .filter((part) => part !== undefined)
     .join(" · ");
+}
+
+/** How many a prune removed, as far as Discord says it. */
+function prunedText(view: AnyView, t: Translate): string | undefined {
+  if (!("members_removed" in view) || view.members_removed === null) return undefined;
+  const { members_removed: count, inactive_days: days } = view;
+  return days === null ? t("intel by-hand removed", { count }) : t("intel by-hand pruned", { count, days });
 }
 
 function reply(view: NativeActionView, { t }: Wording): Reply {
@@ -38,7 +50,11 @@ function reply(view: NativeActionView, { t }: Wording): Reply {
     [
       ["user", `<@${view.user_id}>`],
       ["guild_id", `\`${view.guild_id}\``],
-      ["by", personOf(view.by) ?? t("intel by-hand unknown")],
+      [
+        "by",
+        personOf(view.by) ??
+          (view.rule === null ? t("intel by-hand unknown") : t("intel by-hand automod", { rule: escapeText(view.rule) })),
+      ],
       ["reason", view.reason === null ? undefined : escapeText(view.reason)],
       ["until", view.until === null ? undefined : momentOf(view.until)],
       ["at", momentOf(view.at)],
@@ -56,11 +72,18 @@ const list: Entry = {
   command: "intel",
   path: "by-hand",
   operation: "listNativeActions",
+  operations: ["listNativeActions", "listGuildNativeActions"],
+  // Without a person: what was done in the server in which it is asked.
+  operationFor: (given) => (textIn(given, "user") === undefined ? "listGuildNativeActions" : "listNativeActions"),
   options: [
-    { name: "user", kind: "user", required: true },
-    { name: "action", kind: "text", choices: nativeActionKinds },
+    { name: "user", kind: "user" },
+    { name: "action", kind: "text", choices: guildActionKinds },
   ],
-  input: (given) => ({ params: { discord_user_id: textIn(given, "user") ?? "" }, query: pickedQuery(given, "action") }),
+  input(given, call) {
+    const user = textIn(given, "user");
+    const params = user === undefined ? { guild_id: call.guildId ?? "" } : { discord_user_id: user };
+    return { params, query: pickedQuery(given, "action") };
+  },
   line,
   note: ({ unseen_guild_ids: guilds }: { unseen_guild_ids?: readonly string[] }, { t }) =>
     guilds === undefined ? "" : t("intel by-hand unseen", { guilds: guilds.map((id) => `\`${id}\``).join(", ") }),

@@ -33,13 +33,13 @@ export function createNativeRecords({ database }: Deps<"database">) {
 
   /** What of a slice is not recorded yet; what an event told of without a name gets it from its entry. */
   async function settle(tx: Tx, guildId: string, slice: readonly Seen[]): Promise<Seen[]> {
-    const ids = slice.flatMap(({ entryId }) => entryId ?? []);
+    const ids = [...new Set(slice.flatMap(({ entryId }) => entryId ?? []))];
     const known = new Set(
       (await tx.db.nativeAction.findMany({ where: { guildId, entryId: { in: ids } }, select: { entryId: true } })).map(
         ({ entryId }) => entryId,
       ),
     );
-    const fresh = slice.filter(({ entryId }) => entryId === null || !known.has(entryId));
+    const fresh = slice.filter(({ entryId }) => entryId === null || (!known.has(entryId) && known.add(entryId)));
     const close = await near(tx, guildId, fresh);
     const added: Seen[] = [];
     for (const seen of fresh) {
@@ -71,7 +71,7 @@ export function createNativeRecords({ database }: Deps<"database">) {
     return await db.nativeAction.findMany({
       where: {
         guildId,
-        userId: { in: [...new Set(bans.map(({ userId }) => userId))] },
+        userId: { in: [...new Set(bans.flatMap(({ userId }) => userId ?? []))] },
         kind: { in: ["ban", "unban"] },
         at: { gte: from, lte: to },
       },
@@ -105,7 +105,7 @@ export function createNativeRecords({ database }: Deps<"database">) {
         await insertRows(tx, "NativeAction", rows);
         const ended = added.flatMap(({ kind, userId, actorId, at }): EndedByHand[] => {
           const what = ends[kind];
-          return what === undefined ? [] : [{ kind: what, guildId, userId, actorId, at }];
+          return what === undefined || userId === null ? [] : [{ kind: what, guildId, userId, actorId, at }];
         });
         if (ended.length > 0) for (const handler of endings) await handler(tx, ended);
         if (upTo !== undefined) await moveTo(tx, guildId, upTo);

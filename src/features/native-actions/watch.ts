@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import type { Clock } from "../../kernel/clock.ts";
 import type { DiscordCalls, SentBans } from "../../kernel/discord-port.ts";
-import { readEntry, type LogEntry, type Seen } from "./entries.ts";
+import { readEntry, type ReadEntry, type Seen } from "./entries.ts";
 import { createLogReader, type LogReader } from "./log-reader.ts";
 import { createPairs } from "./pairs.ts";
 import type { NativeRecords } from "./records.ts";
@@ -27,6 +27,18 @@ export function createNativeWatch({ discord, records, clock, logger }: NativeWat
   const unexplained = new Map<Seen, NodeJS.Timeout>();
   let selfId: string | undefined;
   let lastAt = 0;
+  let skipped = 0;
+
+  function skip(guildId: string, entryId: string | null | undefined, error?: unknown): void {
+    skipped += 1;
+    // What an entry holds can be about anybody.
+    const about = {
+      guild_id: guildId,
+      ...(typeof entryId === "string" && { entry_id: entryId }),
+      ...(error !== undefined && { err: error }),
+    };
+    logger.warn(about, "an entry of a server's audit log could not be read or recorded, and is left out");
+  }
 
   /** When an event came: each later than the one before, so that what happened in one millisecond stays in its order. */
   function nextMoment(): Date {
@@ -37,28 +49,38 @@ export function createNativeWatch({ discord, records, clock, logger }: NativeWat
   function readerOf(guildId: string): LogReader {
     const known = readers.get(guildId);
     if (known !== undefined) return known;
-    const read = (entry: LogEntry): Seen | undefined => seenIn(guildId, entry);
-    const isExplained = (seen: Seen): boolean => pairs.isExplained(seen);
-    const made = createLogReader({ guildId, rest: discord.rest, records, read, isExplained, clock, logger, stopping: stopping.signal });
+    const made = createLogReader({
+      guildId,
+      rest: discord.rest,
+      records,
+      read: (entry) => readFrom(guildId, entry),
+      onSkipped: ({ entryId }, error) => skip(guildId, entryId, error),
+      isExplained: (seen) => pairs.isExplained(seen),
+      clock,
+      logger,
+      stopping: stopping.signal,
+    });
     readers.set(guildId, made);
     return made;
   }
 
-  /** What an entry says was done to a person, however it was heard of; the event about the same thing waits no more. */
-  function seenIn(guildId: string, entry: LogEntry): Seen | undefined {
-    const seen = readEntry(guildId, entry, selfId);
-    if (seen === undefined) return undefined;
+  /** What an entry says was done, however it was heard of; the event about the same thing waits no more. */
+  function readFrom(guildId: string, entry: unknown): ReadEntry {
+    const read = readEntry(guildId, entry, { selfId, now: clock.now() });
+    const { id, seen, isUnreadable } = read;
+    if (isUnreadable) skip(guildId, id);
+    if (seen === undefined) return read;
     const event = pairs.entry(seen);
     if (event !== undefined) {
       clearTimeout(unexplained.get(event));
       unexplained.delete(event);
     }
-    return seen.actorId === null && isSent(seen) ? { ...seen, isOurs: true } : seen;
+    return seen.actorId === null && isSent(seen) ? { ...read, seen: { ...seen, isOurs: true } } : read;
   }
 
   /** Whether the bot itself did it a moment ago. */
   function isSent({ kind, guildId, userId }: Seen): boolean {
-    return (kind === "ban" || kind === "unban") && discord.sentBans.has({ kind, guildId, userId });
+    return (kind === "ban" || kind === "unban") && userId !== null && discord.sentBans.has({ kind, guildId, userId });
   }
 
   /** Resolves when nothing is under way. */
@@ -78,16 +100,16 @@ export function createNativeWatch({ discord, records, clock, logger }: NativeWat
       readers.delete(guildId);
     },
     /** The log of a guild has a new entry. */
-    entry(guildId: string, entry: LogEntry): void {
-      const seen = seenIn(guildId, entry);
+    entry(guildId: string, entry: unknown): void {
+      const { id, seen } = readFrom(guildId, entry);
       const reader = readerOf(guildId);
-      reader.heard(entry);
+      if (id !== undefined) reader.heard(id);
       if (seen !== undefined) reader.add(seen);
     },
     /** Somebody was banned, or their ban was lifted; who did it only the log says. */
     ban(kind: "ban" | "unban", guildId: string, userId: string): void {
       if (stopping.signal.aborted) return;
-      const unnamed = { entryId: null, actorId: null, reason: null, until: null, isOurs: false };
+      const unnamed = { entryId: null, actorId: null, reason: null, until: null, rule: null, count: null, days: null, isOurs: false };
       const seen: Seen = { kind, guildId, userId, ...unnamed, at: nextMoment() };
       if (pairs.event(seen)) return;
       const record = (): void => {
@@ -98,6 +120,8 @@ export function createNativeWatch({ discord, records, clock, logger }: NativeWat
     },
     /** Guilds whose audit log the bot may not view. */
     unseen: (): string[] => [...readers].flatMap(([guildId, reader]) => (reader.mayView() === false ? [guildId] : [])),
+    /** How many entries could not be read or recorded since the start. */
+    skipped: (): number => skipped,
     async tend(): Promise<void> {
       pairs.sweep();
       for (const reader of readers.values()) await reader.tend();

@@ -1,10 +1,11 @@
 import type { Deps } from "../deps.ts";
+import type { Access } from "./access/access.ts";
 import { isPrivilegedRole } from "../../kernel/privileged-role.ts";
 import type { Call } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { roleRef } from "../../kernel/ids.ts";
 import { requireLevel, requireRankAbove, type RequireGrants, type RequireKeys } from "./grant.ts";
-import { waitingGrants } from "./overrides.ts";
+import { waitingGrants, type Edit } from "./overrides.ts";
 import { effectivePermissions } from "./permissions.policy.ts";
 
 export interface GivingDeps extends Deps<"access" | "guildState"> {
@@ -22,6 +23,8 @@ export interface DiscordRole {
 export interface Recipient {
   userId: string;
 }
+
+export type Giving = ReturnType<typeof createGiving>;
 
 /** What giving a person a staff role, or any Discord role, needs. Every path that ends in either asks here. */
 export function createGiving({ access, guildState, requireKeys, requireGrants }: GivingDeps) {
@@ -49,6 +52,20 @@ export function createGiving({ access, guildState, requireKeys, requireGrants }:
 
   return {
     requireMayGiveStaffRole,
+
+    /**
+     * The first allowance of a bot names it: the staff roles that it holds in Discord count from then on, and as long as it is named. So whoever
+     * allows a bot anything, or for longer, needs what giving it those roles needs.
+     * @throws ProblemError hierarchy_violation, cannot_grant_unheld
+     */
+    requireMayName(
+      call: Call,
+      { id, isBot, held, dormant }: Pick<Access, "id" | "isBot" | "held" | "dormant">,
+      edits: readonly Edit[],
+    ): void {
+      if (!isBot || !edits.some(({ wanted }) => wanted.effect === "allow")) return;
+      for (const { role } of [...held, ...dormant]) requireMayGiveStaffRole(call, role.key, { userId: id });
+    },
 
     /**
      * Whoever maps a Discord role to a staff role lets others give it: one with moderation or administration bits needs an owner.

@@ -73,6 +73,7 @@ export const permissionsSentences: Sentences = {
     "Die Rolle {role} hat die Stufe {level}, zu der es von vornherein gehört.",
   "API keys alone hold it, by their scopes; no person does.": "Das haben nur API-Schlüssel, durch ihre Rechte, und keine Person.",
   "Discord could not be asked which roles they hold.": "Discord ließ sich nicht fragen, welche Rollen die Person hat.",
+  "It is a bot, and a bot has rights only if somebody names it.": "Das ist ein Bot, und ein Bot hat nur Rechte, wenn ihn jemand benennt.",
   "They hold no staff role.": "Die Person hat keine Rolle im Team.",
 
   // What options take

@@ -38,7 +38,8 @@ export function createPermissionsService({ clock = systemClock, ...deps }: Permi
       call,
       keys.map((key) => ({ key, guildId: null, until })),
     );
-  const ground = { ...deps, clock, requireGrants, requireKeys };
+  const giving = createGiving({ ...deps, requireGrants, requireKeys });
+  const ground = { ...deps, clock, requireGrants, requireKeys, requireMayName: giving.requireMayName };
   const owners = createOwners(ground);
   const { expireEntries, nextDue } = createExpiry(ground);
 
@@ -77,7 +78,7 @@ export function createPermissionsService({ clock = systemClock, ...deps }: Permi
     ...createUserPermissions(ground),
     ...createExplanations(ground),
     ...createPermissionsInTx(ground),
-    ...createGiving(ground),
+    ...giving,
     owners,
     /** Make somebody an owner, as part of another feature's transaction; an owner stays one. */
     addOwner: owners.addInTx,

@@ -70,6 +70,9 @@ export const notGranted = rule(false, { code: "role_mapping", source: "default",
 /** Somebody without a staff role. */
 export const notStaff = rule(false, { code: "not_member", source: "staff", ref: null });
 
+/** A bot that nobody has named. */
+export const notNamed = rule(false, { code: "not_member", source: "bot", ref: null });
+
 /** Somebody whose roles Discord did not tell. */
 export const notTold = rule(false, { code: "unknown", source: "discord", ref: null });
 

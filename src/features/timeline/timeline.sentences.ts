@@ -38,6 +38,8 @@ export const timelineSentences: Sentences = {
   "Was unbanned by hand on the server {guild}.": "Der Bann auf dem Server {guild} wurde von Hand aufgehoben.",
   "Was kicked by hand from the server {guild}.": "Wurde von Hand vom Server {guild} entfernt.",
   "Was timed out by hand on the server {guild} until {at}.": "Bekam auf dem Server {guild} von Hand einen Timeout bis {at}.",
+  "AutoMod timed them out on the server {guild}, by the rule: {rule}":
+    "Bekam auf dem Server {guild} von AutoMod einen Timeout, nach der Regel: {rule}",
   "A timeout was lifted by hand on the server {guild}.": "Ein Timeout auf dem Server {guild} wurde von Hand aufgehoben.",
   "Was banned by hand on the server {guild}. Reason given: {reason}": "Wurde auf dem Server {guild} von Hand gebannt. Grund: {reason}",
   "Was unbanned by hand on the server {guild}. Reason given: {reason}":

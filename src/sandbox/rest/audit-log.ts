@@ -24,7 +24,7 @@ export function auditLogRoutes(world: World): Route[] {
           action: actionQuery(call),
           limit: integerQuery(call, "limit", { min: 1, max: 100, fallback: 50 }),
         });
-        const named = new Set(entries.flatMap(({ user_id, target_id }) => [user_id, target_id]));
+        const named = new Set(entries.flatMap(({ user_id, target_id }) => [user_id ?? "", target_id ?? ""]));
         const users = [...named].flatMap((id) => world.users.get(id) ?? []);
         return ok({
           audit_log_entries: entries,

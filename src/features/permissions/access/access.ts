@@ -4,9 +4,9 @@ import { systemClock, type Clock } from "../../../kernel/clock.ts";
 import { oneAtATime, type Changes, type Topic } from "../../../cluster/changes.ts";
 import { createFacts } from "./facts.ts";
 import { createOwnership } from "./owners.ts";
-import { presentRefs, standingOf, type Access, type PersonFacts } from "./person.ts";
+import { isBotAccount, presentRefs, standingOf, type Access, type PersonFacts } from "./person.ts";
 import { listingOf, type ListedRecord } from "./rows.ts";
-import type { Override, StaffRoleRecord } from "./subject.ts";
+import { namedUntil, type Override, type StaffRoleRecord } from "./subject.ts";
 import type { Decision } from "../../../kernel/call.ts";
 import { places } from "../resolve.ts";
 
@@ -142,9 +142,12 @@ export function createAccess(options: AccessOptions) {
   const of = (userId: string): Access => find(userId) ?? build(userId, [], false);
   /** Everyone who may be staff: stored people and owners. */
   const people = (): string[] => [...new Set([...guildState.trackedUsers(), ...facts.owners()])];
-  const refsOf = (userId: string): string[] => presentRefs(guildState.members(userId), isPresentGuild);
+  /** Whether the account is a bot that nobody has named: what it holds in Discord counts for nothing. */
+  const isUnnamedBot = (userId: string): boolean =>
+    isBotAccount(guildState.members(userId)) && namedUntil(facts.ownerSource(userId), facts.overridesOf(userId), clock.now()) === undefined;
+  const refsOf = (userId: string): string[] => (isUnnamedBot(userId) ? [] : presentRefs(guildState.members(userId), isPresentGuild));
   const holders = (refs: ReadonlySet<string>): string[] => people().filter((id) => refsOf(id).some((ref) => refs.has(ref)));
-  const ownership = createOwnership(facts, people, refsOf);
+  const ownership = createOwnership(facts, { people, refsOf, isUnnamedBot });
 
   async function lookUp(userId: string): Promise<Access> {
     const { members, isComplete } = await guildState.lookUp(userId);
@@ -234,8 +237,8 @@ export function createSharedAccess() {
 }
 
 /** Whether nothing is known of them but the guilds they are in and the roles they hold there. */
-function isByRolesAlone({ isStored, ownerSource, overrides, leave, listing }: PersonFacts): boolean {
-  return isStored && ownerSource === null && overrides.length === 0 && leave === null && listing === null;
+function isByRolesAlone({ isStored, members, ownerSource, overrides, leave, listing }: PersonFacts): boolean {
+  return isStored && !isBotAccount(members) && ownerSource === null && overrides.length === 0 && leave === null && listing === null;
 }
 
 function combination({ members, isPresentGuild }: PersonFacts): string {

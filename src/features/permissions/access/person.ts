@@ -2,10 +2,11 @@ import type { MemberState } from "../../../discord/guild-state.ts";
 import type { Actor, Reason } from "../../../kernel/call.ts";
 import { roleRef } from "../../../kernel/ids.ts";
 import { levelOrder, type Level } from "../../../kernel/permissions.ts";
-import { notTold, resolve, rule, type Rule, type Subject } from "../resolve.ts";
+import { notNamed, notTold, resolve, rule, type Rule, type Subject } from "../resolve.ts";
 import {
   barsOf,
   heldUntil,
+  namedUntil,
   subjectOf,
   type BarFacts,
   type HeldRole,
@@ -33,6 +34,10 @@ export interface Access extends Actor {
   isUnknown(): boolean;
   /** Their staff roles, highest rank first. */
   held: readonly HeldRole[];
+  /** Whether the account is a bot. */
+  isBot: boolean;
+  /** The staff roles of a bot that do not count, as nobody has named it; highest rank first. */
+  dormant: readonly HeldRole[];
   members: readonly MemberState[];
   /** Allow and deny entries that count now. */
   overrides: readonly Override[];
@@ -65,18 +70,24 @@ export interface PersonFacts extends BarFacts {
 /** Owners stand above every rank a role can have. */
 export const ownerRank = 1_000_000;
 
-/** The access of one person. Only roles of members present in a guild the bot is in count. */
+/**
+ * The access of one person. Only roles of members present in a guild the bot is in count, and those of a bot only where somebody has named it.
+ */
 export function standingOf(facts: PersonFacts): Access {
   const { now, leave } = facts;
   const isInGuild = presentMembers(facts.members, facts.isPresentGuild).length > 0;
-  const held = heldRoles(presentRefs(facts.members, facts.isPresentGuild), facts.roleAt);
-  const owner = ownership(facts.ownerSource, held);
+  const inDiscord = heldRoles(presentRefs(facts.members, facts.isPresentGuild), facts.roleAt);
+  const isBot = isBotAccount(facts.members);
+  const namedTo = isBot ? namedUntil(facts.ownerSource, facts.overrides, now) : null;
+  const isUnnamedBot = namedTo === undefined;
+  const [held, dormant] = isUnnamedBot ? [[], inDiscord] : [inDiscord, []];
+  const owner = isUnnamedBot ? null : ownership(facts.ownerSource, held);
   const isStaff = owner !== null || held.length > 0;
   const isUnanswered = facts.isUnanswered === true && !isStaff;
   const overrides = facts.overrides.filter((entry) => entry.expiresAt === null || entry.expiresAt > now);
   const isOnLeave = leave !== null && leave.from <= now && (leave.until === null || leave.until > now);
   const bars = barsOf(facts, overrides, isOnLeave);
-  const subject = subjectOf({ overrides, owner, bars, held, isStaff, isUnanswered });
+  const subject = subjectOf({ overrides, owner, bars, held, isStaff, isUnanswered, isUnnamedBot });
   const isBarred = bars.length > 0 && owner === null;
   return {
     id: facts.userId,
@@ -85,9 +96,9 @@ export function standingOf(facts: PersonFacts): Access {
     rank: owner === null ? (held[0]?.role.rank ?? 0) : ownerRank,
     isStale: facts.isStale,
     decide: (permission, guildId) => resolve(subject, permission, guildId),
-    heldUntil: (permission, guildId) => heldUntil(subject, overrides, permission, guildId),
+    heldUntil: (permission, guildId) => sooner(heldUntil(subject, overrides, permission, guildId), namedTo),
     level: owner === null ? highestLevel(held) : "owner",
-    status: isStaff ? statusOf(bars, isOnLeave, owner !== null) : facts.isStored ? "former" : null,
+    status: isStaff ? statusOf(bars, isOnLeave, owner !== null) : facts.isStored && !isUnnamedBot ? "former" : null,
     isBarred,
     leave,
     listing: facts.listing,
@@ -95,12 +106,25 @@ export function standingOf(facts: PersonFacts): Access {
     isUnanswered,
     isUnknown: () => isUnanswered && facts.isCertain?.() !== true,
     held,
+    isBot,
+    dormant,
     members: facts.members,
     overrides,
-    reasons: accessReasons(subject, held, overrides, isUnanswered ? "unknown" : isInGuild ? "staff" : "guild"),
+    reasons: accessReasons(subject, held, overrides, lackingOf({ isUnanswered, isInGuild, isUnnamedBot })),
     explicitDenials: owner !== null ? [] : isBarred ? ["*"] : denials(subject),
     expiresAt: nextChange(facts),
   };
+}
+
+/** The earlier one of two ends; what is not held has none. */
+function sooner(end: Date | null | undefined, other: Date | null | undefined): Date | null | undefined {
+  if (end === undefined || other === undefined || other === null) return end;
+  return end === null || end > other ? other : end;
+}
+
+/** Whether an account is a bot. In one guild that is known before it is in another. */
+export function isBotAccount(members: readonly MemberState[]): boolean {
+  return members.some(({ isBot }) => isBot);
 }
 
 function statusOf(bars: readonly Rule[], isOnLeave: boolean, isOwner: boolean): "active" | "loa" | "suspended" {
@@ -136,16 +160,16 @@ function ownership(source: string | null, held: readonly HeldRole[]): Rule | nul
   return role === undefined ? null : rule(true, { code: "owner", source: role.role.key, ref: role.refs[0] ?? null });
 }
 
-function accessReasons(
-  subject: Subject,
-  held: readonly HeldRole[],
-  overrides: readonly Override[],
-  lacking: "unknown" | "staff" | "guild",
-): Reason[] {
+/** Why somebody is no staff. */
+function lackingOf(facts: { isUnanswered: boolean; isInGuild: boolean; isUnnamedBot: boolean }): Reason {
+  if (facts.isInGuild && facts.isUnnamedBot) return notNamed.reason;
+  return facts.isUnanswered ? notTold.reason : { code: "not_member", source: facts.isInGuild ? "staff" : "guild", ref: null };
+}
+
+function accessReasons(subject: Subject, held: readonly HeldRole[], overrides: readonly Override[], lacking: Reason): Reason[] {
   const reasons: Reason[] = [...(subject.owner === null ? [] : [subject.owner]), ...subject.bars].map(({ reason }) => reason);
   for (const { role, refs } of held) for (const ref of refs) reasons.push({ code: "role_mapping", source: role.key, ref });
-  if (subject.owner === null && held.length === 0)
-    reasons.push(lacking === "unknown" ? notTold.reason : { code: "not_member", source: lacking, ref: null });
+  if (subject.owner === null && held.length === 0) reasons.push(lacking);
   for (const { id, permission, effect } of overrides) {
     if (permission !== "*") reasons.push({ code: effect === "allow" ? "user_allow" : "user_deny", source: permission, ref: id });
   }

@@ -1,6 +1,6 @@
 import type { StaffRole, UserPermission } from "../../../generated/sqlite/client.ts";
 import type { Level } from "../../../kernel/permissions.ts";
-import { notGranted, notStaff, notTold, resolve, rule, type RoleRules, type Rule, type Subject } from "../resolve.ts";
+import { notGranted, notNamed, notStaff, notTold, resolve, rule, type RoleRules, type Rule, type Subject } from "../resolve.ts";
 
 /** A staff role as it stands in memory. */
 export interface StaffRoleRecord extends Omit<StaffRole, "level" | "createdAt" | "updatedAt"> {
@@ -72,10 +72,11 @@ interface SubjectFacts extends Pick<Subject, "owner" | "bars"> {
   held: readonly HeldRole[];
   isStaff: boolean;
   isUnanswered: boolean;
+  isUnnamedBot: boolean;
 }
 
 /** What is known about a person when their permissions are decided. */
-export function subjectOf({ overrides, owner, bars, held, isStaff, isUnanswered }: SubjectFacts): Subject {
+export function subjectOf({ overrides, owner, bars, held, isStaff, isUnanswered, isUnnamedBot }: SubjectFacts): Subject {
   const guilds = new Set(overrides.flatMap(({ guildId }) => (guildId === null ? [] : [guildId])));
   // Without a staff role a personal allow gives nothing: it ends with the membership it was given for.
   const allows = (guildId: string | null) => (isStaff ? rulesOf(overrides, "allow", guildId) : new Map<string, Rule>());
@@ -86,7 +87,7 @@ export function subjectOf({ overrides, owner, bars, held, isStaff, isUnanswered 
     userAllow: allows(null),
     local: new Map([...guilds].map((guildId) => [guildId, { deny: rulesOf(overrides, "deny", guildId), allow: allows(guildId) }])),
     roles: held.map((one) => one.role.rules),
-    otherwise: isStaff ? notGranted : isUnanswered ? notTold : notStaff,
+    otherwise: isStaff ? notGranted : isUnnamedBot ? notNamed : isUnanswered ? notTold : notStaff,
   };
 }
 
@@ -98,6 +99,20 @@ function rulesOf(overrides: readonly Override[], effect: Override["effect"], gui
       .filter((entry) => entry.effect === effect && entry.permission !== "*" && entry.guildId === guildId)
       .map((entry) => [entry.permission, rule(effect === "allow", { code, source, ref: entry.id })]),
   );
+}
+
+/**
+ * Until when the staff roles of a bot count: a bot counts as staff only where somebody has named it, as an owner or by a personal allowance.
+ * @returns null: permanently; undefined: nobody has named it
+ */
+export function namedUntil(ownerSource: string | null, overrides: readonly Override[], now: Date): Date | null | undefined {
+  if (ownerSource !== null && ownerSource !== "last_owner") return null;
+  const ends = overrides.flatMap(({ effect, expiresAt }) =>
+    effect === "allow" && (expiresAt === null || expiresAt > now) ? [expiresAt?.getTime() ?? Number.POSITIVE_INFINITY] : [],
+  );
+  if (ends.length === 0) return undefined;
+  const last = Math.max(...ends);
+  return Number.isFinite(last) ? new Date(last) : null;
 }
 
 /** Whether an entry is a suspension: it denies everything. */

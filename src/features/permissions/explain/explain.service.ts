@@ -4,6 +4,7 @@ import { fieldError, ProblemError, validationProblem, type FieldError } from "..
 import { catalog, knownPermissions } from "../../../kernel/permissions.ts";
 import { endOf, explain } from "./explain.ts";
 import { loosened, requireRankAbove, type RequireGrants, type RequireKeys } from "../grant.ts";
+import type { Giving } from "../giving.ts";
 import { grantsOf } from "../overrides.ts";
 import { explainLimits, ExplainInput, SimulateInput, type ExplainView, type SimulateView, type Change } from "./explain.schema.ts";
 import { effectivePermissions, permissionsPolicy } from "../permissions.policy.ts";
@@ -15,10 +16,11 @@ import { flawsOf } from "../users/users.policy.ts";
 export interface ExplanationsDeps extends Deps<"servedGuilds" | "access" | "clock"> {
   requireKeys: RequireKeys;
   requireGrants: RequireGrants;
+  requireMayName: Giving["requireMayName"];
 }
 
 /** What is decided about somebody and why, and what would be decided if things were otherwise. */
-export function createExplanations({ access, clock, servedGuilds, requireKeys, requireGrants }: ExplanationsDeps) {
+export function createExplanations({ access, clock, servedGuilds, requireKeys, requireGrants, requireMayName }: ExplanationsDeps) {
   function requireGuild(guildId: string | undefined, pointer: string, where: FieldError["in"]): void {
     if (guildId !== undefined && !servedGuilds.has(guildId))
       throw fieldError(pointer, "unknown_guild", "The service does not know this guild.", where);
@@ -31,22 +33,24 @@ export function createExplanations({ access, clock, servedGuilds, requireKeys, r
   }
 
   /** The rules that saving a change would have to keep. */
-  function requireSavable(call: Call, step: ImaginedStep, rankOf: (userId: string) => number): void {
+  function requireSavable(call: Call, step: ImaginedStep, personOf: (userId: string) => Access): void {
     if (step.kind === "role") {
       requireWrite(call, permissionsPolicy.changeRole);
       requireRankAbove(call, step.before.rank);
       requireKeys(call, loosened(step.before.rules, step.after.rules));
     } else {
       requireWrite(call, permissionsPolicy.changeUser);
-      requireRankAbove(call, rankOf(step.userId));
+      const person = personOf(step.userId);
+      requireRankAbove(call, person.rank);
       requireGrants(call, grantsOf(step.edits));
+      requireMayName(call, person, step.edits);
     }
   }
 
-  function refusalsOf(call: Call, { steps }: Imagined, rankOf: (userId: string) => number): SimulateView["refusals"] {
+  function refusalsOf(call: Call, { steps }: Imagined, personOf: (userId: string) => Access): SimulateView["refusals"] {
     return steps.flatMap((step, index) => {
       try {
-        requireSavable(call, step, rankOf);
+        requireSavable(call, step, personOf);
         return [];
       } catch (error) {
         if (error instanceof ProblemError) return [{ index, code: error.code, detail: error.detail ?? error.message }];
@@ -118,7 +122,7 @@ export function createExplanations({ access, clock, servedGuilds, requireKeys, r
         people: changed.slice(0, explainLimits.people).map(({ rank: _, ...one }) => one),
         people_total: changed.length,
         roles: roleDifferences(imagined),
-        refusals: refusalsOf(call, imagined, (userId) => people.get(userId)?.rank ?? 0),
+        refusals: refusalsOf(call, imagined, (userId) => people.get(userId) ?? access.of(userId)),
       };
     },
   };

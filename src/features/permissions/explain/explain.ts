@@ -1,7 +1,7 @@
 import type { Reason } from "../../../kernel/call.ts";
 import { isoOrNull } from "../../../kernel/fields.ts";
 import { steps, type ExplainView, type Step } from "./explain.schema.ts";
-import { clientOnly, notGranted, notStaff, notTold } from "../resolve.ts";
+import { clientOnly, notGranted, notNamed, notStaff, notTold } from "../resolve.ts";
 import type { Access } from "../access/access.ts";
 
 /** What is known of a rule besides its reason. */
@@ -43,9 +43,10 @@ const kinds: Readonly<Record<Step, { allows: boolean; sentence: (spoken: Spoken)
   nothing: { allows: false, sentence: nothingSentence },
 };
 
-function nothingSentence({ permission, code }: Spoken): string {
+function nothingSentence({ permission, code, source }: Spoken): string {
   if (permission === clientOnly) return "API keys alone hold it, by their scopes; no person does.";
   if (code === notTold.reason.code) return "Discord could not be asked which roles they hold.";
+  if (source === notNamed.reason.source) return "It is a bot, and a bot has rights only if somebody names it.";
   return code === notStaff.reason.code ? "They hold no staff role." : "No staff role of theirs allows it.";
 }
 

@@ -8,6 +8,7 @@ import type { ConfirmationsService } from "../../confirmations/confirmations.ser
 import type { EventsService } from "../../events/events.service.ts";
 import { dangerousOf, requireRankAbove, type RequireGrants } from "../grant.ts";
 import { applyEdits, editsOf, entriesAt, grantsOf, type Edit, type Wanted } from "../overrides.ts";
+import type { Giving } from "../giving.ts";
 import { permissionsPolicy } from "../permissions.policy.ts";
 import { requireRevision } from "../../../kernel/revision.ts";
 import { auditOf, presentUser, requireOffered, userSummary, visibleUser, wantedOf } from "./users.policy.ts";
@@ -18,7 +19,7 @@ import {
   UpdateUserPermissionsInput,
   type UserPermissionsView,
 } from "./users.schema.ts";
-import type { Override } from "../access/access.ts";
+import type { Access, Override } from "../access/access.ts";
 import { createUserRows } from "../user-rows.ts";
 
 export interface UserPermissionsDeps extends Deps<"database" | "servedGuilds" | "access" | "clock"> {
@@ -26,6 +27,7 @@ export interface UserPermissionsDeps extends Deps<"database" | "servedGuilds" | 
   events: EventsService;
   confirmations: ConfirmationsService;
   requireGrants: RequireGrants;
+  requireMayName: Giving["requireMayName"];
 }
 
 /** A change of somebody's entries, by the service method that asks for it. */
@@ -34,6 +36,8 @@ interface UserChange {
   userId: string;
   /** Of the person, as known before the transaction. */
   rank: number;
+  /** Of a bot that Discord was asked about, as nothing of it is stored. */
+  found?: Access;
   ifMatch: number | undefined;
   /** What of the request is kept if it is held. */
   input: object;
@@ -42,7 +46,7 @@ interface UserChange {
 
 /** What single people are allowed and denied besides their roles. */
 export function createUserPermissions(deps: UserPermissionsDeps) {
-  const { database, audit, events, confirmations, servedGuilds, access, clock, requireGrants } = deps;
+  const { database, audit, events, confirmations, servedGuilds, access, clock, requireGrants, requireMayName } = deps;
   const userRows = createUserRows(access);
 
   async function apply(tx: Tx, change: UserChange): Promise<UserPermissionsView | Held> {
@@ -58,6 +62,7 @@ export function createUserPermissions(deps: UserPermissionsDeps) {
     if (edits.length === 0) return presentUser(userId, rows, revision, tx.now);
     const grants = grantsOf(edits);
     requireGrants(tx.call, grants);
+    for (const person of [access.of(userId), change.found ?? []].flat()) requireMayName(tx.call, person, edits);
     const held = await confirmations.hold(tx, {
       action,
       group: "permissions",
@@ -90,7 +95,7 @@ export function createUserPermissions(deps: UserPermissionsDeps) {
     return presentUser(userId, after.rows, revision, tx.now);
   }
 
-  type Target = Pick<UserChange, "userId" | "rank" | "ifMatch">;
+  type Target = Pick<UserChange, "userId" | "rank" | "found" | "ifMatch">;
   function update(target: Target, input: UpdateUserPermissionsInput): UserChange {
     return { ...target, action: "permissions.users.update", input, wanted: () => wantedOf(input) };
   }
@@ -117,7 +122,7 @@ export function createUserPermissions(deps: UserPermissionsDeps) {
     const target = await access.resolve(userId);
     requireAnswered(target);
     const { rank } = target;
-    const answer = await database.write(call, (tx) => apply(tx, of({ userId, rank, ifMatch })));
+    const answer = await database.write(call, (tx) => apply(tx, of({ userId, rank, found: target, ifMatch })));
     return isHeld(answer) ? answer : visibleUser(call, answer);
   }
 

@@ -203,7 +203,11 @@ export const recordColumns = {
   },
   NativeAction: {
     about: (userId, recordedAt) => ({ userId, recordedAt }),
-    columns: { kind: "code", reason: { redaction: { becomes: null }, shown: { not: "staff" } } },
+    columns: {
+      kind: "code",
+      reason: { redaction: { becomes: null }, shown: { not: "staff" } },
+      rule: { redaction: { becomes: null }, shown: { not: "staff" } },
+    },
   },
   AlertPosition: { columns: {} },
   NativeLogPosition: { columns: {} },

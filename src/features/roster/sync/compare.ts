@@ -30,7 +30,12 @@ export function stateOf(entry: RosterEntry | null): SyncMemberView["state"] {
 const lostRoles = "They hold no staff role any more. Give them one, or end their entry: that is for a person to decide.";
 
 /** @param shown null when Discord shows nothing of them */
-export function compare(entry: RosterEntry | null, shown: Shown | null, person: Pick<Access, "status">, rankOf: RankOf): Difference[] {
+export function compare(
+  entry: RosterEntry | null,
+  shown: Shown | null,
+  person: Pick<Access, "status" | "isBot">,
+  rankOf: RankOf,
+): Difference[] {
   if (shown === null) return [];
   const highest = highestOf(shown.held_roles, rankOf);
   if (entry === null) return highest === null ? [] : [{ field: "entry", discord: highest, roster: null, reason: null }];

@@ -45,8 +45,11 @@ export function isWorking({ status }: Pick<RosterEntry, "status">): boolean {
 }
 
 /** Whether somebody is still on the roster although they lost every staff role they had. Whether they leave it is for a person to decide. */
-export function hasLostRoles(entry: Pick<RosterEntry, "status" | "staffRole">, { status }: Pick<Access, "status">): boolean {
-  return isWorking(entry) && entry.staffRole === null && status === "former";
+export function hasLostRoles(
+  entry: Pick<RosterEntry, "status" | "staffRole">,
+  { status, isBot }: Pick<Access, "status" | "isBot">,
+): boolean {
+  return isWorking(entry) && entry.staffRole === null && (status === "former" || (isBot && status === null));
 }
 
 /** What the guilds show of somebody; null when nothing at all is known of them. */

@@ -11,7 +11,7 @@ import { lengthText } from "../../../commands/length-text.ts";
 /** What somebody may do here, and why. */
 export function accessText(view: AccessView, t: Translate): string {
   const reasons = view.reasons.map(({ code, source }) => {
-    const key = code === "not_member" && source !== "guild" ? "not_member-role" : code;
+    const key = code === "not_member" && source !== "guild" ? (source === "bot" ? "not_member-bot" : "not_member-role") : code;
     return `• ${t(`staff because ${key}`, { source: permissionText(source, t) ?? escapeText(source) })}`;
   });
   const isUnknown = view.reasons.some(({ code }) => code === "unknown");

@@ -83,8 +83,8 @@ export function createRoleWatch({ database, audit, events, guildState, access, c
   }
 
   function add(into: ReadonlyMap<string, Set<string>>, userId: string): void {
-    for (const { guildId, present, roleIds } of guildState.members(userId)) {
-      if (present) for (const roleId of roleIds) into.get(refOf({ guildId, roleId }))?.add(userId);
+    for (const { guildId, present, roleIds, isBot } of guildState.members(userId)) {
+      if (present && !isBot) for (const roleId of roleIds) into.get(refOf({ guildId, roleId }))?.add(userId);
     }
   }
 

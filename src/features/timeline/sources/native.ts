@@ -11,16 +11,20 @@ const tellings: Readonly<Record<NativeActionKind, (guild: string, until: string 
   timeout_lift: (guild) => `A timeout was lifted by hand on the server ${guild}.`,
 };
 
-function summaryOf({ kind, guildId, until, reason }: NativeAction): string {
+function summaryOf({ kind, guildId, until, reason, rule }: NativeAction): string {
+  if (rule !== null) return `AutoMod timed them out on the server ${guildId}, by the rule: ${rule}`;
   const told = tellings[kind as NativeActionKind](guildId, isoOrNull(until));
   return reason === null ? told : `${told} Reason given: ${reason}`;
 }
 
 /** What others did in Discord, with the reason they gave there. */
-export const nativeActionSource = sourceOf<NativeAction>({
+export const nativeActionSource = sourceOf<NativeAction & { userId: string }>({
   name: "native_action",
   kind: "native_action",
-  find: (db, query) => db.nativeAction.findMany(query),
+  async find(db, query) {
+    const rows = await db.nativeAction.findMany(query);
+    return rows.flatMap(({ userId, ...row }) => (userId === null ? [] : [{ ...row, userId }]));
+  },
   total: (db, query) => db.nativeAction.count(query),
   time: "at",
   key: byId,

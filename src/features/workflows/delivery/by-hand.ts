@@ -8,6 +8,8 @@ import { openEffect, type EffectRecords, type Place } from "./records.ts";
 
 /** The clocks of Discord and of this machine differ by this many milliseconds at most. */
 const apartMs = 2000;
+/** Discord's limit for a timeout: 28 days. */
+const maxTimeoutSeconds = 28 * 86_400;
 
 /**
  * What keeps an end of a ban or timeout from being carried out later than it was decided: somebody has done the same anew by hand since.
@@ -23,7 +25,8 @@ export async function redoneByHand({ db, now }: Tx, action: DiscordAction, at: D
   const where = { guildId, userId, kind, entryId: { not: null }, at: { gt: addSeconds(at, apartMs / 1000) } };
   const last = await db.nativeAction.findFirst({ where, orderBy: [{ at: "desc" }, { id: "desc" }] });
   if (last?.kind === "ban") return "Somebody else banned them, and I left that ban in place.";
-  const isInForce = last?.kind === "timeout" && (last.until === null || last.until > now);
+  // Of a timeout by AutoMod only that it ends within Discord's limit is known.
+  const isInForce = last?.kind === "timeout" && (last.until ?? addSeconds(last.at, maxTimeoutSeconds)) > now;
   return isInForce ? "They have another timeout, which I left in place." : undefined;
 }
 

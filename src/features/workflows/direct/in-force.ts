@@ -64,7 +64,8 @@ async function requestsOf({ workflowEffect }: TransactionClient, { guildId, user
 async function byHand({ nativeAction }: TransactionClient, { guildId, userId, kind }: Where, now: Date): Promise<number[]> {
   const opposite = kind === "ban" ? "unban" : "timeout_lift";
   const last = await nativeAction.findFirst({
-    where: { guildId, userId, kind: { in: [kind, opposite] } },
+    // Of what AutoMod did nobody knows how long it lasts.
+    where: { guildId, userId, kind: { in: [kind, opposite] }, rule: null },
     orderBy: [{ at: "desc" }, { id: "desc" }],
   });
   const isOver = last?.until !== undefined && last.until !== null && last.until <= now;
