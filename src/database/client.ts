@@ -52,12 +52,15 @@ interface ClientOptions extends Pick<SqliteOptions, "synchronous" | "logger"> {
   url: string;
   /** Whether other processes serve the same PostgreSQL database. */
   isShared: boolean;
+  /** For tests: how many transactions there were, on PostgreSQL. */
+  transactionsBefore: number;
 }
 
 /** Open the database the address names. */
-export async function openClient({ url, isShared, ...options }: ClientOptions): Promise<Opened> {
+export async function openClient({ url, isShared, transactionsBefore, ...options }: ClientOptions): Promise<Opened> {
   const dialect = dialectOf(url);
-  const { Client, factory } = dialect === "sqlite" ? onSqlite({ file: sqliteFile(url), ...options }) : await onPostgres(url, isShared);
+  const { Client, factory } =
+    dialect === "sqlite" ? onSqlite({ file: sqliteFile(url), ...options }) : await onPostgres(url, isShared, transactionsBefore);
   const connected = await factory.connect();
   let disposed: Promise<void> | undefined;
   const adapter: SqlDriverAdapter = { ...connected, dispose: () => (disposed ??= connected.dispose()) };
@@ -84,12 +87,12 @@ interface Driver {
 const onSqlite = (options: SqliteOptions): Driver => ({ Client: PrismaClient, factory: createSqliteAdapter(options) });
 
 /** What only PostgreSQL needs is read only where it is used. */
-async function onPostgres(url: string, isShared: boolean): Promise<Driver> {
+async function onPostgres(url: string, isShared: boolean, before: number): Promise<Driver> {
   const [client, { createPostgresAdapter }] = await Promise.all([
     import("../generated/postgres/client.ts"),
     import("./postgres-adapter.ts"),
   ]);
-  return { Client: client.PrismaClient as unknown as typeof PrismaClient, factory: createPostgresAdapter(url, isShared) };
+  return { Client: client.PrismaClient as unknown as typeof PrismaClient, factory: createPostgresAdapter(url, isShared, before) };
 }
 
 /** How much of one turn of the event loop queries may take. */

@@ -74,6 +74,8 @@ export interface DatabaseOptions {
   /** For several processes on one database. */
   epoch?: WriteOptions["epoch"];
   memory?: WriteOptions["memory"];
+  /** For tests: how many transactions there were, on PostgreSQL. */
+  transactionsBefore?: number;
 }
 
 /**
@@ -149,12 +151,12 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   }
 }
 
-async function open({ url, synchronous = "full", logger, epoch }: DatabaseOptions): Promise<Opened> {
+async function open({ url, synchronous = "full", logger, epoch, transactionsBefore = 0 }: DatabaseOptions): Promise<Opened> {
   const file = dialectOf(url) === "sqlite" ? sqliteFile(url) : undefined;
   try {
     if (file !== undefined) await ensureFolder(dirname(resolve(file)));
     for (const name of await migrate(url)) logger?.info({ migration: name }, "the tables were brought up to date");
-    return await openClient({ url, synchronous, logger, isShared: epoch !== undefined });
+    return await openClient({ url, synchronous, logger, isShared: epoch !== undefined, transactionsBefore });
   } catch (error) {
     throw databaseRefusal(url, fileError(error, { kind: "folder" }));
   }

@@ -37,7 +37,7 @@ function find(db: AnswerReader, { scope }: IdempotencyClaim): Promise<StoredAnsw
 function replayOf(row: StoredAnswer | null, claim: IdempotencyClaim, now: Date): Replay | undefined {
   if (row === null || row.expiresAt <= now) return undefined;
   if (row.fingerprint !== claim.fingerprint) throw new ProblemError("idempotency_key_reused");
-  return { found: true, value: row.body };
+  return { found: true, value: JSON.parse(row.body) };
 }
 
 /** The rows that keep an answer in the transaction of its effect, with every id it speaks of. */

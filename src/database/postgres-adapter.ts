@@ -11,14 +11,18 @@ import { concurrentTransactions, type TicketedTransaction } from "./transaction.
 /** Connections that transactions never take, so that reads go on while many writes wait for one another. */
 const keptForReads = 2;
 
+/** PostgreSQL names such a lock by two numbers of 32 bits with a sign. */
+const lastNumber = 2 ** 31 - 1;
+
 /** What the types of the driver leave out. */
 type Client = pg.PoolClient & { connection: { stream: { cork(): void; uncork(): void } } };
 
 /**
  * The stock PostgreSQL adapter with transactions of our own; failures of the storage are ProblemErrors.
  * @param isShared whether other processes wait for what a session of this one holds, also where its machine is gone without a word
+ * @param before for tests: how many transactions there were
  */
-export function createPostgresAdapter(url: string, isShared: boolean): SqlDriverAdapterFactory {
+export function createPostgresAdapter(url: string, isShared: boolean, before: number): SqlDriverAdapterFactory {
   const settings = {
     connectionString: url,
     max: concurrentTransactions + keptForReads,
@@ -44,8 +48,10 @@ export function createPostgresAdapter(url: string, isShared: boolean): SqlDriver
   });
   const lineOf = createLines();
   // The locks of other processes have another one, most likely; where they do not, somebody waits who need not.
-  const space = randomInt(2 ** 31);
-  let number = 0;
+  const space = randomInt(lastNumber);
+  let number = before;
+  /** Behind the last one the first comes again: nobody is left by then who waits for that. */
+  const next = (): number => (number = number < lastNumber ? number + 1 : 1);
   return {
     provider: factory.provider,
     adapterName: factory.adapterName,
@@ -62,7 +68,7 @@ export function createPostgresAdapter(url: string, isShared: boolean): SqlDriver
             const client = (await pool.connect()) as Client;
             const line = await lineOf(client);
             if (isShared) return begin(client, line);
-            const lock = { space, number: (number += 1) };
+            const lock = { space, number: next() };
             // It is held to the end of the transaction, so that whoever gets it knows that the end has come.
             const wait = async () => void (await pool.query("SELECT pg_advisory_xact_lock_shared($1, $2)", [lock.space, lock.number]));
             return begin(client, line, lock, wait);

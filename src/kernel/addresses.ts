@@ -1,4 +1,5 @@
 import { BlockList, isIP, isIPv6 } from "node:net";
+import { fieldError } from "./errors.ts";
 
 /** Whether a text is an IP address or a network such as `203.0.113.0/24`. */
 export function isAddressRange(text: string): boolean {
@@ -82,4 +83,32 @@ export function addressIn(hop: string): string | undefined {
 /** The address of an HTTP server, such as `http://[::1]:8080`. */
 export function httpAddress(host: string, port: number): string {
   return `http://${isIPv6(host) ? `[${host}]` : host}:${port.toString()}`;
+}
+
+/** What stands for the part of an address that is not shown. */
+const cutMark = "…";
+/** Part of a path that is a word, and no token. */
+const plainPart = /^[\w.~-]{0,20}$/;
+
+/**
+ * What is shown, audited and logged of an address that a person names: its host and the first part of its path. The rest, and names and
+ * passwords, may be all that keeps others from using it.
+ */
+export function shownAddress(address: string): string {
+  if (!URL.canParse(address)) return cutMark;
+  const { protocol, host, pathname, search, hash, username, password } = new URL(address);
+  const [first = "", ...rest] = pathname.slice(1).split("/");
+  const isPlain = plainPart.test(first);
+  if (isPlain && `${rest.join("")}${search}${hash}${username}${password}` === "") return address;
+  return `${protocol}//${host}/${isPlain && first !== "" ? `${first}/` : ""}${cutMark}`;
+}
+
+/**
+ * The address that somebody names. What is shown of the stored one stands for it, so that a client can send back what it has read.
+ * @throws ProblemError validation_failed for any other address that is cut
+ */
+export function wholeAddress(pointer: string, given: string, stored?: string | null): string {
+  if (typeof stored === "string" && given === shownAddress(stored)) return stored;
+  if (!given.includes(cutMark)) return given;
+  throw fieldError(pointer, "shortened", "Write the whole address: this one is shortened.");
 }

@@ -23,6 +23,7 @@ const excluded: Readonly<Record<string, Reason>> = {
   followList: "secret",
   updateFollowedList: "secret",
   createWebhook: "secret",
+  updateWebhook: "secret",
   rotateWebhookSecret: "secret",
   importBlacklist: "file",
   sendListFile: "file",

@@ -102,7 +102,7 @@ export const metricTable = {
   provost_job_last_duration_seconds: { type: gauge, help: "How long the last run of a job took.", labels: ["job_name"] },
   provost_alerts_skipped_total: {
     type: counter,
-    help: "Alerts that Discord did not take for their content, and that were left out.",
+    help: "Alerts that could not be shown as they were, and that were left out.",
     labels: none,
   },
   provost_job_failures_total: { type: counter, help: "Runs of a job that ended with an error.", labels: ["job_name"] },

@@ -85,6 +85,8 @@ test("one Idempotency-Key sent 20 times at once makes one record, and everyone l
   expect(first?.body.reference).toBe("REC-REQ-000001");
   const replay = await ask();
   expect([replay.status, replay.headers.get("idempotency-replayed")]).toEqual([201, "true"]);
+  // Letter for letter, with its headers: a client may compare answers, or sign them.
+  expect([JSON.stringify(replay.body), replay.headers.get("etag")]).toEqual([JSON.stringify(first?.body), first?.headers.get("etag")]);
   for (const answer of [...answers, replay]) if (answer.status === 201) expect(answer.body).toEqual(first?.body);
   expect(await referencesOf(world, "recruitment")).toEqual(["REC-REQ-000001"]);
   const other = await world.post("/workflows/recruitment", filing("recruitment"), {

@@ -245,3 +245,10 @@ test.runIf(isPostgres)(
     );
   },
 );
+
+test.runIf(isPostgres)("numbers of transactions begin anew where the lock that names them ends", async () => {
+  const { database } = await fresh({ transactionsBefore: 2 ** 31 - 3 });
+  const numbers = await Promise.all(["a", "b", "c", "d", "e", "f"].map((entry) => add(database, entry)));
+  expect(numbers.toSorted((one, other) => one - other)).toEqual([1, 2, 3, 4, 5, 6]);
+  expect((await entriesOf(database)).toSorted()).toEqual(["a", "b", "c", "d", "e", "f"]);
+});

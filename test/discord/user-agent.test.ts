@@ -5,10 +5,13 @@ import type { AddressInfo } from "node:net";
 import { GatewayIntentBits } from "discord.js";
 import { calculatePKCECodeChallenge } from "oauth4webapi";
 import { expect, onTestFinished, test } from "vitest";
+import { createGround } from "../../src/cli/doctor/ground.ts";
+import { readConfig } from "../../src/config/config.ts";
 import { createAttachments } from "../../src/discord/rest/attachments.ts";
 import { readInvite } from "../../src/discord/rest/plain-requests.ts";
 import { createDiscordOAuth } from "../../src/discord/oauth.ts";
 import { version } from "../../src/version.ts";
+import { validEnvironment } from "../config/environment.ts";
 import { createStand, goLive } from "./support.ts";
 
 /** What Discord asks every client to begin with, and the product somewhere after it. */
@@ -53,11 +56,18 @@ test("every kind of call to Discord begins its User-Agent as Discord asks, and n
   await oauth.me(tokens.accessToken);
   await oauth.guilds(tokens.accessToken);
   await oauth.revoke(tokens.accessToken);
+  const settings = readConfig({ ...validEnvironment(), ...env });
+  if (!settings.ok) throw new Error(settings.lines.join());
+  const ground = createGround(settings);
+  expect(await ground.discord()).toMatchObject({ state: "there", isTokenRefused: false });
+  await ground.close();
 
   // The authorization page is the person's own browser.
   const calls = sandbox.callers.filter(({ path }) => !path.endsWith("/oauth2/authorize"));
   for (const kind of [
     /\/gateway\/bot$/,
+    /\/gateway$/,
+    /\/applications\/@me$/,
     /\/applications\/\d+\/commands$/,
     /\/interactions\/\d+\/.+\/callback$/,
     /\/webhooks\/\d+\/.+\/messages\/@original$/,

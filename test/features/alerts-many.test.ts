@@ -139,7 +139,7 @@ test("urgent alerts go ahead of a hundred that wait, and each kind keeps its ord
 
 test("an alert whose content Discord refuses is left out, logged and counted, and those after it are told", async () => {
   const lines: string[] = [];
-  const { world, channel, happen, lowPool, texts, alerts } = await ground((line) => lines.push(line));
+  const { world, channel, harbour, happen, lowPool, texts, alerts } = await ground((line) => lines.push(line));
   const route = `POST /channels/${channel.id}/messages`;
   const body = { code: 50_035, message: "Invalid Form Body", errors: {} };
   const refusing = world.sandbox.faults.rest({ route, status: 400, body, times: 1 });
@@ -151,10 +151,24 @@ test("an alert whose content Discord refuses is left out, logged and counted, an
   expect(skipped).toEqual([expect.objectContaining({ level: 50, kind: "callsign_pool_low", detail: "Discord rejected the values." })]);
   const metrics = await fetch(`${world.url}/metrics`, { headers: { authorization: `Bearer ${token}` } });
   expect(await metrics.text()).toMatch(/^provost_alerts_skipped_total 1$/m);
+  const { checks } = (await world.get("/health")).body;
+  const text = `^An alert of server ${harbour.id} was left out at 20\\S+Z: Discord rejected the values\\.$`;
+  expect(checks.review_cards).toEqual({ status: "warn", reason: expect.stringMatching(new RegExp(text)) });
 
   await world.restart();
   await happen(lowPool("alpha"));
   await within(() => texts().length === 2);
   expect(texts()[1]).toContain("**alpha**");
   expect(alerts()).toHaveLength(2);
+});
+
+test("an alert that cannot be worded is left out, logged and counted, and those after it are told", async () => {
+  const lines: string[] = [];
+  const { happen, lowPool, texts } = await ground((line) => lines.push(line));
+  const { type, data } = lowPool("alpha") as { type: Event["type"]; data: any };
+  await happen({ type, data: { ...data, pool: { toString: null } } }, lowPool("bravo"));
+  await within(() => texts().length === 1);
+  expect(texts()[0]).toContain("**bravo**");
+  const said = lines.map((line) => JSON.parse(line) as { level: number; kind?: string }).filter(({ kind }) => kind !== undefined);
+  expect(said).toEqual([expect.objectContaining({ level: 50, kind: "callsign_pool_low" })]);
 });

@@ -147,6 +147,24 @@ test("a prefix with the files of another installation is refused", async () => {
   );
 });
 
+test("what is deleted from a bucket that keeps versions is gone with all of them, however many there are", async () => {
+  server.mend();
+  const store = createS3Store({ ...placeOf(server.endpoint), prefix: "versions", name: "s3://moderation/versions" });
+  const versions = server.keepVersions(3);
+  try {
+    const sha256 = "ab".repeat(32);
+    const key = `versions/ab/${sha256}`;
+    for (let count = 0; count < 7; count += 1) versions.add(key, count % 3 === 2);
+    versions.add(`${key}-of-another`, false);
+    await store.remove(sha256);
+    expect(versions.of(key)).toEqual([]);
+    expect(versions.of(`${key}-of-another`)).toHaveLength(1);
+    expect(versions.pages).toEqual(["", `${key} version-5`, `${key} version-2`]);
+  } finally {
+    server.mend();
+  }
+});
+
 test("a bucket that cannot be reached is told of at the start, which goes on", async () => {
   const lines: string[] = [];
   await server.goAway();

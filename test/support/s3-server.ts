@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { rmSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
 import { createRequire } from "node:module";
@@ -33,6 +34,66 @@ export type Fault = (request: IncomingMessage, response: ServerResponse) => bool
 
 export type S3Server = Awaited<ReturnType<typeof startS3Server>>;
 
+/** A version of an object, or the mark that it was deleted. */
+interface Version {
+  key: string;
+  id: string;
+  isMark: boolean;
+}
+
+const numberOf = (id: string): number => Number(id.replace("version-", ""));
+
+/**
+ * What a bucket does that keeps versions, in front of one that does not: each object that is stored or deleted is one more, and they are told
+ * a few at a time, by key and the newest first.
+ * @param remove an object that has no version left that can be read
+ */
+function createVersions(atOnce: number, remove: (key: string) => void) {
+  let count = 0;
+  let all: Version[] = [];
+  const pages: string[] = [];
+
+  function add(key: string, isMark: boolean): void {
+    all.unshift({ key, id: `version-${(count += 1).toString()}`, isMark });
+    all = all.toSorted((one, other) => (one.key === other.key ? 0 : one.key < other.key ? -1 : 1));
+  }
+
+  function list(query: URLSearchParams): string {
+    const [keyMarker, idMarker] = [query.get("key-marker"), query.get("version-id-marker")];
+    pages.push(`${keyMarker ?? ""} ${idMarker ?? ""}`.trim());
+    // What the marks name may be deleted by now: what comes behind it counts.
+    const isBehind = ({ key, id }: Version): boolean =>
+      keyMarker === null || key > keyMarker || (key === keyMarker && idMarker !== null && numberOf(id) < numberOf(idMarker));
+    const found = all.filter((one) => one.key.startsWith(query.get("prefix") ?? "") && isBehind(one));
+    const page = found.slice(0, atOnce);
+    const last = page.at(-1);
+    const isTruncated = atOnce < found.length;
+    const told = page.map(({ key, id, isMark }) => {
+      const name = isMark ? "DeleteMarker" : "Version";
+      const isLatest = all.find((one) => one.key === key)?.id === id;
+      return `<${name}><Key>${key}</Key><VersionId>${id}</VersionId><IsLatest>${String(isLatest)}</IsLatest></${name}>`;
+    });
+    const next = isTruncated ? `<NextKeyMarker>${last!.key}</NextKeyMarker><NextVersionIdMarker>${last!.id}</NextVersionIdMarker>` : "";
+    return `<ListVersionsResult><IsTruncated>${String(isTruncated)}</IsTruncated>${next}${told.join("")}</ListVersionsResult>`;
+  }
+
+  const answer: Fault = (request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? "/", "http://bucket");
+    const key = pathname.split("/").slice(2).join("/");
+    if (request.method === "PUT") add(key, false);
+    const isList = request.method === "GET" && searchParams.has("versions");
+    if (isList) response.writeHead(200, { "content-type": "application/xml" }).end(list(searchParams));
+    if (isList || request.method !== "DELETE") return isList;
+    const id = searchParams.get("versionId");
+    if (id === null) add(key, true);
+    all = all.filter((one) => one.id !== id);
+    if (all.find((one) => one.key === key)?.isMark !== false) remove(key);
+    response.writeHead(204).end();
+    return true;
+  };
+  return { answer, add, of: (key: string) => all.filter((one) => one.key === key), pages };
+}
+
 /** An S3 server that checks signatures, with one bucket on the disk. The caller stops it. */
 export async function startS3Server() {
   const directory = await mkdtemp(join(inject("directory"), "s3-"));
@@ -54,6 +115,7 @@ export async function startS3Server() {
     server.closeAllConnections();
     if (server.listening) await new Promise((resolve) => server.close(resolve));
   };
+  const fileOf = (key: string): string => join(directory, bucket, `${key}._S3rver_object`);
   return {
     endpoint: `http://127.0.0.1:${port.toString()}`,
     /** The environment of an installation that keeps its files of evidence here. */
@@ -63,7 +125,13 @@ export async function startS3Server() {
       EVIDENCE_S3_ENDPOINT: `http://127.0.0.1:${port.toString()}`,
     }),
     /** The file of an object on the disk. */
-    fileOf: (key: string): string => join(directory, bucket, `${key}._S3rver_object`),
+    fileOf,
+    /** From now on the bucket keeps versions, and tells so many of them at once. */
+    keepVersions(atOnce: number) {
+      const versions = createVersions(atOnce, (key) => rmSync(fileOf(key), { force: true }));
+      fault = versions.answer;
+      return versions;
+    },
     /** From now on. */
     breakWith: (given: Fault): void => void (fault = given),
     mend: (): void => void (fault = () => false),

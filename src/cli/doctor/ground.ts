@@ -5,7 +5,7 @@ import { openSource, type Source } from "../../backup/source.ts";
 import type { Config } from "../../config/config.ts";
 import type { Secrets } from "../../config/secrets.ts";
 import { dialectOf, sqliteFile } from "../../database/dialect.ts";
-import { createDiscordRest, type DiscordRest } from "../../discord/rest/rest.ts";
+import { createDiscordRest, userAgent, type DiscordRest } from "../../discord/rest/rest.ts";
 import { Snowflake } from "../../kernel/fields.ts";
 import { operatorText, systemReason } from "../../kernel/operator-errors.ts";
 import { markedId } from "../../installation.ts";
@@ -95,7 +95,10 @@ async function openDatabase(url: string): Promise<SeenDatabase> {
 async function askDiscord(apiBase: string, token: string): Promise<SeenDiscord> {
   let response: Response;
   try {
-    response = await fetch(`${apiBase}/v10/gateway`, { signal: AbortSignal.timeout(answerMs) });
+    response = await fetch(`${apiBase}/v10/gateway`, {
+      headers: { "user-agent": await userAgent() },
+      signal: AbortSignal.timeout(answerMs),
+    });
     await response.body?.cancel();
   } catch (error) {
     return { state: "away", reason: unanswered(error) };

@@ -141,5 +141,6 @@ export const commonSentences: Sentences = {
   "The address did not answer in time.": "Die Adresse hat nicht rechtzeitig geantwortet.",
   "The address cannot be reached.": "Die Adresse ist nicht erreichbar.",
   "Leave names, passwords and # out of the address.": "Lass Namen, Passwörter und # aus der Adresse weg.",
+  "Write the whole address: this one is shortened.": "Schreibe die ganze Adresse: Diese ist gekürzt.",
   "The port of the address has to be 443, or 1024 or above.": "Der Port der Adresse muss 443 oder mindestens 1024 sein.",
 };

@@ -25,6 +25,14 @@ import {
 } from "./kinds.ts";
 import { createSummaries, knownMs, type Summaries, type Summary } from "./summaries.ts";
 
+/** An alert that could not be shown, and is told nobody any more. */
+export interface LeftOut {
+  guildId: string;
+  at: Date;
+  /** A sentence. */
+  detail: string;
+}
+
 /** What is told of in a channel. */
 export interface ShownAlert extends AlertChange {
   data: AlertData;
@@ -51,6 +59,8 @@ const pauses = { idle: 10_000, notReady: 1000, refused: 60_000, failed: 5000, sh
 /** How far a guild has been told is written down at the latest after so many events that told it nothing. */
 const writtenEvery = 1000;
 const keptMs = 30 * 86_400_000;
+/** For how long health tells of what was left out, and of how many at most. */
+const [leftOutMs, leftOutMost] = [3_600_000, 100];
 
 /** Where a lane of a guild stands in the journal. */
 interface Position {
@@ -86,6 +96,7 @@ export function createAlerts({ database, clock, events, channels, guildState, ke
   let isWoken = false;
   let loop: Promise<void> | undefined;
   let skipped = 0;
+  let leftOut: LeftOut[] = [];
 
   async function write(guildId: string, position: Position): Promise<void> {
     const { lane, seq } = position;
@@ -169,17 +180,28 @@ export function createAlerts({ database, clock, events, channels, guildState, ke
     const { key, occasion } = kept;
     const channelId = channels.alertsOf(guildId, alert.kind);
     if (channelId === undefined && !alert.isOver) return "nothing";
-    const message = look(alert, guildId);
+    let message: CardMessage;
+    try {
+      message = look(alert, guildId);
+    } catch (error) {
+      return await leaveOut(guildId, alert, key, { err: error, detail: "It could not be worded." });
+    }
     const place = channelId === undefined ? undefined : { guildId, channelId };
     const later = await keeping.updateCard(posting.messages, { key, message, occasion, place, isPosted: !alert.isOver }, "changed");
     if (later !== undefined) return later;
     const refusal = alert.isOver ? undefined : keeping.refusalOf(key);
     if (refusal !== undefined && !refusal.isContent) return pauses.refused;
-    if (refusal !== undefined) {
-      skipped += 1;
-      logger.error({ guild: guildId, kind: alert.kind, detail: refusal.detail }, "Discord does not take an alert as it is; it is left out");
-    }
-    if (alert.isOver || refusal !== undefined) await keeping.forget(key);
+    if (refusal !== undefined) return await leaveOut(guildId, alert, key, { detail: refusal.detail });
+    if (alert.isOver) await keeping.forget(key);
+    return "sent";
+  }
+
+  /** What will never be taken as it is keeps no other alert waiting. */
+  async function leaveOut(guildId: string, { kind }: ShownAlert, key: string, why: { detail: string; err?: unknown }): Promise<Told> {
+    skipped += 1;
+    leftOut = [...leftOut, { guildId, at: clock.now(), detail: why.detail }].slice(-leftOutMost);
+    logger.error({ guild: guildId, kind, ...why }, "an alert cannot be shown as it is; it is left out");
+    await keeping.forget(key);
     return "sent";
   }
 
@@ -310,8 +332,10 @@ export function createAlerts({ database, clock, events, channels, guildState, ke
   }
 
   return {
-    /** How many alerts Discord did not take as they were, since the start. */
+    /** How many alerts could not be shown as they were, since the start. */
     skipped: (): number => skipped,
+    /** Those of the last hour, the oldest first. */
+    leftOut: (): readonly LeftOut[] => leftOut.filter(({ at }) => clock.now().getTime() - at.getTime() < leftOutMs),
 
     /** Know no more of messages that nobody has needed for a month. @returns of how many */
     async sweep(call: Call): Promise<number> {

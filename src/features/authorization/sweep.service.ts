@@ -1,3 +1,4 @@
+import type { Logger } from "pino";
 import type { Deps } from "../deps.ts";
 import { earliestOf, firstOf } from "../../database/earliest.ts";
 import type { Authorization } from "../../generated/sqlite/client.ts";
@@ -7,6 +8,7 @@ import { daysBefore, retentionDays, retentionEnd, sessionRetentionDays, refreshD
 import { endGrant, type EndDeps } from "./revoke.service.ts";
 import { lockGrant } from "./grants/store.ts";
 import { endSession } from "./sessions/end.ts";
+import { forEachIsolated, requireNoneFailed } from "../../kernel/isolated.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import type { Status } from "../workflows/state/table.ts";
 import type { RefreshService } from "./refresh/refresh.service.ts";
@@ -34,6 +36,7 @@ export interface SweepService {
 
 export interface SweepDeps extends EndDeps, Deps<"database" | "audit" | "events" | "clock"> {
   refreshDue: RefreshDueService["refreshDue"];
+  logger: Logger;
 }
 
 const sessionsAtOnce = 200;
@@ -117,7 +120,10 @@ async function expireGrants(deps: SweepDeps, call: Call, now: Date): Promise<num
     take: grantsAtOnce,
   });
   let expired = 0;
-  for (const grant of due) if (await expireGrant(deps, call, grant)) expired += 1;
+  const idsOf = ({ userId }: Authorization) => ({ user_id: userId });
+  const isolation = { logger: deps.logger, failure: "a grant that is over could not be ended; it is tried again in a minute", idsOf };
+  const work = async (grant: Authorization): Promise<void> => void (expired += (await expireGrant(deps, call, grant)) ? 1 : 0);
+  requireNoneFailed(await forEachIsolated(due, work, isolation));
   return expired;
 }
 

@@ -1,4 +1,5 @@
 import type { FollowedEntry, FollowedList } from "../../generated/sqlite/client.ts";
+import { shownAddress } from "../../kernel/addresses.ts";
 import { isoOrNull } from "../../kernel/fields.ts";
 import type { FollowedEntryView, FollowedListView } from "./follows.schema.ts";
 
@@ -11,7 +12,7 @@ export function presentList(row: FollowedList): FollowedListView {
     id: row.id,
     name: row.name,
     kind: row.kind as FollowedListView["kind"],
-    address: row.address,
+    address: row.address && shownAddress(row.address),
     has_key: row.key !== null,
     categories: row.categories as string[],
     trust: row.trust,

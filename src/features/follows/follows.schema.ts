@@ -91,7 +91,11 @@ export const FollowedListView = z
     id: z.string(),
     name: z.string(),
     kind: z.enum(listKinds),
-    address: z.string().nullable(),
+    address: z.string().nullable().meta({
+      description:
+        "Its host and the first part of its path. The rest may be a secret: it is shown nowhere, not even to whoever wrote it. Sending this back changes nothing",
+      example: "https://lists.example/v1/…",
+    }),
     has_key: z.boolean().meta({ description: "Whether a key is stored; the key itself is never shown" }),
     categories: z.array(z.string()),
     trust: z.int(),

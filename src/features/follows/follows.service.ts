@@ -1,6 +1,7 @@
 import type { Deps } from "../deps.ts";
 import type { Tx } from "../../database/database.ts";
 import type { FollowedEntry, FollowedList } from "../../generated/sqlite/client.ts";
+import { shownAddress, wholeAddress } from "../../kernel/addresses.ts";
 import { requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
 import { fieldError, ProblemError, recordNotFound } from "../../kernel/errors.ts";
 import { uuid7 } from "../../kernel/ids.ts";
@@ -100,7 +101,7 @@ export function createFollowsService(deps: FollowsDeps) {
             id,
             name,
             kind,
-            address: address ?? null,
+            address: address === undefined ? null : wholeAddress("/address", address),
             key: key === undefined ? null : keyring.encrypt(key, sealedIn.listKey(id)),
             categories,
             trust,
@@ -147,7 +148,8 @@ export function createFollowsService(deps: FollowsDeps) {
       const wanted = UpdateListInput.parse(input);
       return await database.write(call, async (tx) => {
         const row = await open(tx, id, ifMatch);
-        const moves = wanted.address !== undefined && wanted.address !== row.address;
+        const address = wanted.address === undefined ? row.address : wholeAddress("/address", wanted.address, row.address);
+        const moves = address !== row.address;
         if (row.kind === "file" && wanted.key !== undefined)
           throw fieldError("/key", "conflict", "Only another Provost is asked with a key.");
         // A key is for whom it was got from: nobody has it sent elsewhere who does not know it.
@@ -156,7 +158,7 @@ export function createFollowsService(deps: FollowsDeps) {
         if (wanted.name !== undefined && wanted.name !== row.name) await requireFree(tx, wanted.name);
         const changes = {
           name: wanted.name ?? row.name,
-          address: wanted.address ?? row.address,
+          address,
           categories: (wanted.categories ?? row.categories) as string[],
           trust: wanted.trust ?? row.trust,
           intervalMinutes: wanted.interval_minutes ?? row.intervalMinutes,
@@ -164,7 +166,7 @@ export function createFollowsService(deps: FollowsDeps) {
         const before = toldOf(row);
         const after = toldOf({ ...row, ...changes });
         const isSame = JSON.stringify(before) === JSON.stringify(after);
-        if (isSame && wanted.key === undefined) {
+        if (!moves && isSame && wanted.key === undefined) {
           entries.noteList(tx, id, row);
           return presentList(row);
         }
@@ -186,7 +188,10 @@ export function createFollowsService(deps: FollowsDeps) {
             revision: { increment: 1 },
           },
         });
-        note(tx, "update", changed, { before, after: { ...after, ...(wanted.key !== undefined && { key: "changed" }) } });
+        note(tx, "update", changed, {
+          before,
+          after: { ...after, ...(moves && { address_changed: true }), ...(wanted.key !== undefined && { key: "changed" }) },
+        });
         entries.noteList(tx, id, changed);
         return presentList(changed);
       });
@@ -337,7 +342,8 @@ export function createFollowsService(deps: FollowsDeps) {
 
 const unreadData = () => ({ ...unread, taken: { page: [], vanished: [] } });
 
-/** What the audit says of a list: never its key. */
+/** What the audit says of a list: never its key, nor what may be one in its address. */
 function toldOf({ name, kind, address, categories, trust, intervalMinutes }: FollowedList) {
-  return { name, kind, address, categories: categories as string[], trust, interval_minutes: intervalMinutes };
+  const shown = address && shownAddress(address);
+  return { name, kind, address: shown, categories: categories as string[], trust, interval_minutes: intervalMinutes };
 }

@@ -12,8 +12,10 @@ import type { createListActions } from "../lists/actions.service.ts";
 import type { ListWorker } from "../lists/worker.ts";
 import type { Rules } from "../lists/rules.ts";
 import type { WorkflowsService } from "../workflows/requests/workflows.service.ts";
+import type { LeftOut } from "../alerts/alerts.ts";
 import type { Cards } from "../workflows/cards/cards.ts";
 import { databaseRefusal } from "../../database/refusals.ts";
+import { groupBy } from "../../kernel/group.ts";
 import { operatorText } from "../../kernel/operator-errors.ts";
 
 const storageCheckMs = 1000;
@@ -40,6 +42,8 @@ export interface ChecksDeps extends Deps<"database" | "clock" | "guildState" | "
   jobStates: () => readonly JobState[];
   /** Says how the review cards do. */
   cards: Pick<Cards, "state">;
+  /** Says which alerts could not be shown. */
+  alerts: { leftOut(): readonly LeftOut[] };
   /** Says why files of evidence cannot be kept or read. */
   evidence: Pick<EvidenceService, "trouble">;
   /** Says where the bot may not view the audit log. */
@@ -61,7 +65,7 @@ interface Check {
  * nothing that the bot could not do waits for a person.
  */
 export function createChecks(databaseUrl: string, deps: ChecksDeps) {
-  const { database, clock, audit, discord, cards, deliveries, evidence, jobStates, nativeWatch, guildState, servedGuilds } = deps;
+  const { database, clock, audit, discord, cards, alerts, deliveries, evidence, jobStates, nativeWatch, guildState, servedGuilds } = deps;
   const { workflows, listRules, lists } = deps;
   let reached: { trouble: Promise<string | undefined>; at: number } | undefined;
   let latest: { check: Promise<Check>; at: number } | undefined;
@@ -103,7 +107,8 @@ export function createChecks(databaseUrl: string, deps: ChecksDeps) {
       const { refusals, dueSeconds } = await cards.state();
       const refused = refusals.map(({ channelId, detail }) => `Discord takes no messages of the bot in channel ${channelId}: ${detail}`);
       const isLate = dueSeconds >= cardsBehindSeconds;
-      const reasons = isLate ? [...refused, "Review cards could not be brought up to date."] : refused;
+      const late = isLate ? ["Review cards could not be brought up to date."] : [];
+      const reasons = [...refused, ...late, ...leftOutTexts(alerts.leftOut())];
       if (reasons.length === 0) return { status: "pass" };
       return { status: "warn", reason: reasons.join(" "), ...(isLate && { age_seconds: dueSeconds }) };
     },
@@ -159,6 +164,19 @@ export function createChecks(databaseUrl: string, deps: ChecksDeps) {
       return { status: guildState.isTooOld() ? "fail" : "warn", reason: reasons.join(" "), ...age };
     },
   };
+}
+
+/** Each server once, by the alert that was left out last. */
+function leftOutTexts(leftOut: readonly LeftOut[]): string[] {
+  return [...groupBy(leftOut, ({ guildId }) => guildId)].flatMap(([guildId, those]) => {
+    const last = those.at(-1);
+    if (last === undefined) return [];
+    const at = `at ${last.at.toISOString()}: ${last.detail}`;
+    const count = those.length;
+    return count === 1
+      ? [`An alert of server ${guildId} was left out ${at}`]
+      : [`${count.toString()} alerts of server ${guildId} were left out, the last one ${at}`];
+  });
 }
 
 /** Whether stored work is done in time. @param what the beginning of a sentence */

@@ -65,7 +65,10 @@ export const HealthView = z
           "Warns where the bot lacks a permission or a place of its role that direct moderation or rules about listed people need",
       }),
       audit_checkpoints: CheckView,
-      review_cards: CheckView.meta({ description: "Warns where a channel takes no cards or alerts, or cards have been due for a minute" }),
+      review_cards: CheckView.meta({
+        description:
+          "Warns where a channel takes no cards or alerts, an alert was left out in the last hour as it could not be shown, or cards have been due for a minute",
+      }),
       jobs: CheckView.meta({
         description: "Fails where a job of every minute has failed, or has not ended, for an hour; warns for an hour after a failure",
       }),

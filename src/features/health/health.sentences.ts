@@ -7,6 +7,10 @@ export const healthSentences: Sentences = {
   "Discord takes no messages of the bot in channel {channel}: {detail}":
     "Discord nimmt im Kanal {channel} keine Nachrichten des Bots an: {detail}",
   "Review cards could not be brought up to date.": "Die Karten der Anträge ließen sich nicht auf den neuesten Stand bringen.",
+  "An alert of server {guild} was left out at {at}: {detail}": "Ein Hinweis für den Server {guild} wurde {at} ausgelassen: {detail}",
+  "{count} alerts of server {guild} were left out, the last one at {at}: {detail}":
+    "{count} Hinweise für den Server {guild} wurden ausgelassen, der letzte {at}: {detail}",
+  "It could not be worded.": "Er ließ sich nicht formulieren.",
   "The gateway link is {state}.": "Die Verbindung zu Discord steht nicht ({state}).",
   "The guild state has not been read yet.": "Die Server wurden noch nicht gelesen.",
   "The process that is connected to Discord has not answered this one yet.":

@@ -4,6 +4,7 @@ import type { Sentences } from "../../kernel/sentences.ts";
 export const listsSentences: Sentences = {
   "Name the list by its id, or write own for the blacklist of this community.":
     "Nenne die Liste mit ihrer ID, oder schreib own für die Sperrliste dieser Gemeinschaft.",
+  "The request could not be filed. The log says why.": "Der Antrag ließ sich nicht stellen. Das Log sagt, warum.",
   "A list and category have one rule.": "Eine Liste und Kategorie hat eine einzige Regel.",
   "Name the role that is added.": "Nenne die Rolle, die vergeben wird.",
   "A role goes with the action role alone.": "Eine Rolle gehört nur zur Maßnahme Rolle.",

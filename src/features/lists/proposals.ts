@@ -1,3 +1,4 @@
+import type { Logger } from "pino";
 import type { Deps } from "../deps.ts";
 import type { ListAction } from "../../generated/sqlite/client.ts";
 import type { Call } from "../../kernel/call.ts";
@@ -9,15 +10,17 @@ import { lockPerson, type Ledger } from "./ledger.ts";
 
 export interface ProposalsDeps extends Deps<"database"> {
   ledger: Ledger;
+  logger: Logger;
   workflows: Pick<WorkflowsService, "create">;
 }
 
 const retrySeconds = 60;
+const unfiled = "The request could not be filed. The log says why.";
 /** What a request for a punishment can ask of Discord; a role is given by hand. */
 const penalties: Readonly<Record<string, string>> = { timeout: "timeout", kick: "kick", ban: "ban" };
 
 /** Requests to be filed for what guilds want proposed, as tasks: one for each person and record, for all guilds together. */
-export function createProposals({ database, ledger, workflows }: ProposalsDeps): TaskKind {
+export function createProposals({ database, ledger, logger, workflows }: ProposalsDeps): TaskKind {
   async function file(call: Call, rows: readonly [ListAction, ...ListAction[]]): Promise<Attempted> {
     const [{ id, userId, action, seconds, recordReference }] = rows;
     const body = {
@@ -34,8 +37,11 @@ export function createProposals({ database, ledger, workflows }: ProposalsDeps):
     const filed = await workflows.create({ ...call, idempotency }, "punishment", body).then(
       ({ reference }) => ({ reference }),
       (error: unknown) => {
-        if (!(error instanceof ProblemError) || error.code.startsWith("storage_") || error.code === "shutting_down") throw error;
-        return { error };
+        if (error instanceof ProblemError && (error.code.startsWith("storage_") || error.code === "shutting_down")) throw error;
+        if (error instanceof ProblemError) return { error };
+        // It would fail again: whoever looks after the list is told, and can have it tried once more.
+        logger.error({ err: error, list_action: id }, "a proposal could not be filed; it ends as failed");
+        return { error: new ProblemError("internal_error", { detail: unfiled, cause: error }) };
       },
     );
     const isLater = "error" in filed && filed.error.code === "rate_limited";

@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import type { Clock } from "../../kernel/clock.ts";
 import type { DiscordCalls, SentBans } from "../../kernel/discord-port.ts";
+import { forEachIsolated, requireNoneFailed } from "../../kernel/isolated.ts";
 import { readEntry, type ReadEntry, type Seen } from "./entries.ts";
 import { createLogReader, type LogReader } from "./log-reader.ts";
 import { createPairs } from "./pairs.ts";
@@ -124,7 +125,9 @@ export function createNativeWatch({ discord, records, clock, logger }: NativeWat
     skipped: (): number => skipped,
     async tend(): Promise<void> {
       pairs.sweep();
-      for (const reader of readers.values()) await reader.tend();
+      const idsOf = ([id]: readonly [string, LogReader]) => ({ guild_id: id });
+      const isolation = { logger, failure: "the audit log of a server could not be followed; it is tried again", idsOf };
+      requireNoneFailed(await forEachIsolated(readers, ([, reader]) => reader.tend(), isolation));
     },
     idle,
     /** Begin nothing more, and wait for what is under way. */

@@ -1,4 +1,5 @@
 import type { Webhook, WebhookDelivery } from "../../generated/sqlite/client.ts";
+import { shownAddress } from "../../kernel/addresses.ts";
 import { isoOrNull } from "../../kernel/fields.ts";
 import type { DeliveryView, WebhookView } from "./webhooks.schema.ts";
 
@@ -13,7 +14,7 @@ export function presentWebhook(row: Webhook): WebhookView {
   return {
     id: row.id,
     name: row.name,
-    url: row.url,
+    url: shownAddress(row.url),
     types: row.types as string[],
     state: row.state === "active" && row.failures > 0 ? "failing" : (row.state as WebhookView["state"]),
     problem: row.problem,

@@ -45,7 +45,11 @@ export const WebhookView = z
   .object({
     id: z.string(),
     name: z.string(),
-    url: z.string(),
+    url: z.string().meta({
+      description:
+        "Its host and the first part of its path. The rest may be a secret: it is shown nowhere, not even to whoever wrote it. Sending this back changes nothing",
+      example: "https://client.example/hooks/…",
+    }),
     types: z.array(z.string()),
     state: z.enum(["active", "failing", "paused", "disabled"]).meta({
       description: "`failing`: the last attempt failed and is repeated; `disabled`: nothing is sent until somebody makes it `active`",

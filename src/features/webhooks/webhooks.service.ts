@@ -2,6 +2,7 @@ import type { Deps } from "../deps.ts";
 import type { Tx } from "../../database/database.ts";
 import type { Webhook, WebhookDelivery } from "../../generated/sqlite/client.ts";
 import { requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
+import { shownAddress, wholeAddress } from "../../kernel/addresses.ts";
 import { addSeconds } from "../../kernel/clock.ts";
 import { fieldError, ProblemError, recordNotFound } from "../../kernel/errors.ts";
 import { uuid7 } from "../../kernel/ids.ts";
@@ -102,7 +103,7 @@ export function createWebhooksService(deps: WebhooksDeps) {
       requireWrite(call, webhooksPolicy.manage);
       const { name, url, types } = CreateWebhookInput.parse(input);
       eventStreams.requireTypes(call, types);
-      requireAskable(url);
+      requireAskable(wholeAddress("/url", url));
       const id = uuid7(clock.now().getTime());
       const secret = freshSecret(id);
       const made = await database.write(call, async (tx) => {
@@ -160,12 +161,12 @@ export function createWebhooksService(deps: WebhooksDeps) {
         if (wanted.name !== undefined && wanted.name !== row.name) await requireFree(tx, wanted.name);
         const changes = {
           name: wanted.name ?? row.name,
-          url: wanted.url ?? row.url,
+          url: wanted.url === undefined ? row.url : wholeAddress("/url", wanted.url, row.url),
           types: wanted.types ?? (row.types as string[]),
           state: wanted.state ?? row.state,
         };
-        const [before, after] = [toldOf(row), toldOf({ ...row, ...changes })];
-        if (JSON.stringify(before) === JSON.stringify(after)) {
+        const { name, url, types, state } = row;
+        if (isSame({ name, url, types, state }, changes)) {
           records.tell(tx, row);
           return presentWebhook(row);
         }
@@ -181,7 +182,9 @@ export function createWebhooksService(deps: WebhooksDeps) {
             revision: { increment: 1 },
           },
         });
-        records.note(tx, "update", changed, { before, after: toldOf(changed) });
+        // Two addresses may look the same where they are shortened.
+        const after = { ...toldOf(changed), ...(changed.url !== url && { url_changed: true }) };
+        records.note(tx, "update", changed, { before: toldOf(row), after });
         records.tell(tx, changed);
         return presentWebhook(changed);
       });
@@ -273,7 +276,7 @@ const holderOf = ({ client, actor }: Call) => ({ keyId: client?.id ?? null, user
 
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
 
-/** What the audit says of a web-hook: never its secret. Whom it acts for is who the entry says has made, led or enabled it. */
+/** What the audit says of a web-hook: never its secret, nor what may be one in its address. Whom it acts for is who the entry says has made, led or enabled it. */
 function toldOf({ name, url, types, state }: Pick<Webhook, "name" | "url" | "types" | "state">) {
-  return { name, url, types: types as string[], state };
+  return { name, url: shownAddress(url), types: types as string[], state };
 }

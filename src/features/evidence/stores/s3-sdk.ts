@@ -5,6 +5,7 @@ export {
   HeadObjectCommand,
   ListObjectsV2Command,
   ListObjectVersionsCommand,
+  type ListObjectVersionsCommandOutput,
   type ObjectVersion,
   PutObjectCommand,
   S3Client,

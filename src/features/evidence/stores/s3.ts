@@ -94,25 +94,37 @@ export function createS3Store(place: Place): EvidenceStore {
     }
   }
 
-  /** Every version of an object; none where the server has no versions. */
-  async function versionsOf(key: string): Promise<Sdk.ObjectVersion[]> {
+  /** The versions of an object, page by page and the newest first; none where the server has no versions. */
+  async function* versionsOf(key: string): AsyncGenerator<Sdk.ObjectVersion[]> {
     const { sdk, client } = await open();
-    try {
-      const { Versions = [], DeleteMarkers = [] } = await client.send(new sdk.ListObjectVersionsCommand({ Bucket, Prefix: key }));
-      return [...DeleteMarkers, ...Versions].filter(({ Key, VersionId }) => Key === key && VersionId !== undefined);
-    } catch (error) {
-      if (hasNoVersions(error)) return [];
-      throw error;
+    let next: { KeyMarker?: string; VersionIdMarker?: string } | undefined = {};
+    while (next !== undefined) {
+      let page: Sdk.ListObjectVersionsCommandOutput;
+      try {
+        page = await client.send(new sdk.ListObjectVersionsCommand({ Bucket, Prefix: key, ...next }));
+      } catch (error) {
+        if (hasNoVersions(error)) return;
+        throw error;
+      }
+      const { Versions = [], DeleteMarkers = [], IsTruncated, NextKeyMarker: KeyMarker, NextVersionIdMarker: VersionIdMarker } = page;
+      yield [...DeleteMarkers, ...Versions].filter(({ Key, VersionId }) => Key === key && VersionId !== undefined);
+      // Keys follow each other: behind another one there is none of this.
+      const isMore = IsTruncated === true && KeyMarker === key;
+      next = isMore ? { KeyMarker, ...(VersionIdMarker !== undefined && { VersionIdMarker }) } : undefined;
     }
   }
 
   /** With its versions: a bucket that keeps them would keep what is deleted. The newest goes last, so that until then the sweep finds it. */
   async function remove(key: string): Promise<void> {
     const { sdk, client } = await open();
-    const versions = await versionsOf(key);
-    for (const { VersionId } of versions.toSorted((one, other) => Number(one.IsLatest) - Number(other.IsLatest)))
-      await client.send(new sdk.DeleteObjectCommand({ Bucket, Key: key, VersionId }));
-    if (versions.length === 0) await client.send(new sdk.DeleteObjectCommand({ Bucket, Key: key }));
+    const removeOne = (version: Partial<Sdk.ObjectVersion>) =>
+      client.send(new sdk.DeleteObjectCommand({ Bucket, Key: key, VersionId: version.VersionId }));
+    let latest: Partial<Sdk.ObjectVersion> = {};
+    for await (const page of versionsOf(key))
+      for (const version of page)
+        if (version.IsLatest === true) latest = version;
+        else await removeOne(version);
+    await removeOne(latest);
   }
 
   async function* list(): AsyncGenerator<{ key: string; at: Date }[]> {

@@ -1,6 +1,8 @@
+import type { Logger } from "pino";
 import type { Tx } from "../../../database/database.ts";
 import { requirePermission, type Call } from "../../../kernel/call.ts";
 import { fieldError } from "../../../kernel/errors.ts";
+import { forEachIsolated, requireNoneFailed, type FailedItem } from "../../../kernel/isolated.ts";
 import { blacklistReference, jsonObject } from "../../../kernel/parsing.ts";
 import { workflowKinds, type WorkflowKind } from "../../../kernel/vocabulary.ts";
 import type { BlacklistService } from "../../blacklist/blacklist.service.ts";
@@ -14,6 +16,7 @@ import { namesOf } from "./only-appeal.ts";
 export type Suspensions = ReturnType<typeof createSuspensions>;
 
 export interface SuspensionDeps extends Deps<"database"> {
+  logger: Logger;
   blacklist: Pick<BlacklistService, "suspendInTx" | "resumeInTx">;
 }
 
@@ -36,7 +39,7 @@ function suspendedBy({ type, isOpen, payload }: Suspending): string | undefined 
 }
 
 /** Records on the blacklist that do not count while requests that ask for it are open. */
-export function createSuspensions({ database, blacklist }: SuspensionDeps) {
+export function createSuspensions({ database, blacklist, logger }: SuspensionDeps) {
   /** The record that a name means, also where it names the request that made it. */
   async function recordOf(tx: Tx, named: string): Promise<string | undefined> {
     const target = await findTarget(tx.db, named);
@@ -88,13 +91,19 @@ export function createSuspensions({ database, blacklist }: SuspensionDeps) {
     async resumeDue(call: Call): Promise<number> {
       requirePermission(call, "system.act");
       let [after, looked] = ["", 0];
+      const failed: FailedItem<unknown>[] = [];
+      const idsOf = ({ id }: { id: string }) => ({ blacklist_record: id });
+      const isolation = { logger, failure: "a suspended record could not be looked at; it is tried again in a minute", idsOf };
       for (;;) {
         const where = { status: "suspended", id: { gt: after } };
         const some = await database.read.blacklistRecord.findMany({ where, select: { id: true }, orderBy: { id: "asc" }, take: batch });
         // Each for itself: anyone who changes a record waits for its matches, which the change before it would hold.
-        for (const { id } of some) await database.write(call, (tx) => resume(tx, id));
+        failed.push(...(await forEachIsolated(some, ({ id }) => database.write(call, (tx) => resume(tx, id)), isolation)));
         looked += some.length;
-        if (some.length < batch) return looked;
+        if (some.length < batch) {
+          requireNoneFailed(failed);
+          return looked;
+        }
         after = some.at(-1)?.id ?? "";
       }
     },
