@@ -47,6 +47,7 @@ export const metricTable = {
     help: "For how long the oldest event has waited that a web-hook has not taken; 0: none waits.",
     labels: none,
   },
+  provost_followed_lists: { type: gauge, help: "Lists of others that are followed, by how their reading goes.", labels: ["state"] },
   provost_database_wait_seconds: {
     type: histogram,
     help: "How long writes waited until their transaction had begun.",

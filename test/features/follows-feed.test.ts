@@ -16,7 +16,7 @@ function createOrigin() {
 
   function tell(id: string, change: string, isRetracted: boolean): void {
     const revision = records.get(id)?.revision ?? 1;
-    const at = "2026-01-01T00:00:00.000Z";
+    const at = new Date("2026-01-01T00:00:00.000Z");
     const about = { kind: "user", subject_id: "80351110224678912", category: "raid", severity: "high", recommended_action: null } as const;
     const record = { id, revision, ...about, status: isRetracted ? "revoked" : "active", starts_at: at, expires_at: null };
     seq += 1;
@@ -28,6 +28,7 @@ function createOrigin() {
       number: `BL-${id}`,
       revision,
       record: change === "purged" ? null : record,
+      digest: change === "purged" ? "" : `of ${id} ${revision.toString()}`,
     });
   }
 

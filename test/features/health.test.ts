@@ -48,6 +48,7 @@ async function startHealth({ isShuttingDown = () => false, isAlive = () => true,
       evidence_store: pass,
       deliveries: pass,
       discord_actions: pass,
+      followed_lists: pass,
       ...checks,
     },
     capabilities: () => capabilities,
@@ -93,6 +94,7 @@ test("a stranger sees that all is well, what is offered and nothing more", async
       evidence_store: { status: "pass" },
       deliveries: { status: "pass" },
       discord_actions: { status: "pass" },
+      followed_lists: { status: "pass" },
     },
     time: "2026-11-20T10:00:00.000Z",
   });
@@ -211,7 +213,7 @@ test("the whole service tells a holder of system.health.read why it is degraded,
   expect(said).toMatchObject({ success: true, status: "degraded", checks: { storage: { status: "pass" } } });
   expect(said.checks.guild_state.reason ?? said.checks.discord_gateway.reason).toEqual(expect.any(String));
   const stranger = (await world.get("/health", { key: null })).body;
-  expect(Object.values(stranger.checks).map((check) => Object.keys(check as object))).toEqual(Array.from({ length: 10 }, () => ["status"]));
+  expect(Object.values(stranger.checks).map((check) => Object.keys(check as object))).toEqual(Array.from({ length: 11 }, () => ["status"]));
   expect((await world.get("/readyz", { key: null })).status).toBe(200);
   world.sandbox.faults.up();
   await away;

@@ -10,7 +10,7 @@ import type { ListedByView, ListedLinkView } from "../../kernel/listed-by.ts";
 import { severities } from "../../kernel/vocabulary.ts";
 import { isInForce, isKept, type KeptEntry } from "./follows.policy.ts";
 import type { EntryKind } from "./follows.schema.ts";
-import { linksIn } from "./subjects.ts";
+import { linksIn } from "./links.ts";
 
 /** Told of the accounts of whom a list says something else from now on. */
 type OnChange = (tx: Tx, userIds: readonly string[]) => void;
@@ -22,6 +22,8 @@ export type FollowedEntries = ReturnType<typeof createFollowedEntries>;
 /** Values of one statement, of which SQLite is given at most 999. */
 const idsAtOnce = 900;
 const readAtOnce = 5000;
+/** Whole rows that are read at once, as others wait meanwhile. */
+const comparedAtOnce = 1000;
 /** The setting that holds up to when the starts and ends of entries were reported. */
 const reportedKey = "followed_entries_reported";
 const empty = {
@@ -165,6 +167,21 @@ export function createFollowedEntries({ database, clock }: Deps<"database" | "cl
         after = rows.at(-1);
         if (after === undefined || rows.length < readAtOnce) return;
         after = { listId: after.listId, originId: after.originId };
+      }
+    },
+
+    /** Everything a list has said, in parts. */
+    async *pagesOf(listId: string): AsyncGenerator<FollowedEntry[]> {
+      for (let after = ""; ;) {
+        const rows = await database.read.followedEntry.findMany({
+          where: { listId, originId: { gt: after } },
+          orderBy: { originId: "asc" },
+          take: comparedAtOnce,
+        });
+        yield rows;
+        const last = rows.at(-1);
+        if (last === undefined || rows.length < comparedAtOnce) return;
+        after = last.originId;
       }
     },
 

@@ -28,6 +28,8 @@ export const follows = feature({
     return { follows: createFollowsService({ ...deps, entries, readers, outgoing }) };
   },
   routes: ({ follows }) => followsRoutes(follows),
-  jobs: ({ follows }) => ({ follows: follows.readDue }),
+  jobs: ({ follows }) => ({ follows: follows.lookAgain }),
+  start: ({ follows }) => follows.start(),
   stop: ({ follows }) => ({ follows: follows.stop }),
+  metrics: ({ follows }) => ({ provost_followed_lists: follows.byState }),
 });

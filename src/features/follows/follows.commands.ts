@@ -34,6 +34,20 @@ const settingsIn = (given: CommandInput): Record<string, unknown> => {
   };
 };
 
+/** Lines that could not be read which a card shows. */
+const shownUnread = 5;
+
+function unreadText({ unread, unread_lines: lines = [] }: FollowedListView, t: Wording["t"]): string | undefined {
+  if (unread === 0) return undefined;
+  const shown = lines
+    .slice(0, shownUnread)
+    .map(({ line, value, reason }) =>
+      t("follows unread", { line, value: cut(value.replaceAll("`", "'"), 60), reason: sentenceText(reason, t) }),
+    );
+  const left = unread - shown.length;
+  return [...shown, ...(left > 0 ? [t("follows unread more", { count: left })] : [])].join("\n");
+}
+
 /** A list as a card. Its key is on none. */
 function listCard(view: FollowedListView, { t }: Wording): Reply {
   const isStopped = view.state === "stopped";
@@ -48,6 +62,7 @@ function listCard(view: FollowedListView, { t }: Wording): Reply {
       ["interval_minutes", view.address === null ? undefined : view.interval_minutes],
       ["last_read_at", view.last_read_at === null ? undefined : momentOf(view.last_read_at, "R")],
       ["next_read_at", view.next_read_at === null ? undefined : momentOf(view.next_read_at, "R")],
+      ["unread", unreadText(view, t)],
       ["revision", view.revision],
     ],
     t,

@@ -1,13 +1,13 @@
 import type { FollowedEntry, FollowedList } from "../../generated/sqlite/client.ts";
 import { shownAddress } from "../../kernel/addresses.ts";
 import { isoOrNull } from "../../kernel/fields.ts";
-import type { FollowedEntryView, FollowedListView } from "./follows.schema.ts";
+import type { FollowedEntryView, FollowedListView, UnreadLineView } from "./follows.schema.ts";
 
 /** Who may see and manage what is followed. */
 export const followsPolicy = { read: "lists.read", manage: "lists.manage", adopt: "blacklist.create" } as const;
 
-/** The view has no key: what is stored of it opens only where the list is read. */
-export function presentList(row: FollowedList): FollowedListView {
+/** A list in a list of lists. The view has no key: what is stored of it opens only where the list is read. */
+export function presentListed(row: Omit<FollowedList, "unreadLines">): FollowedListView {
   return {
     id: row.id,
     name: row.name,
@@ -20,6 +20,7 @@ export function presentList(row: FollowedList): FollowedListView {
     state: row.state as FollowedListView["state"],
     problem: row.problem,
     failures: row.failures,
+    unread: row.unread,
     last_read_at: isoOrNull(row.lastReadAt),
     next_read_at: isoOrNull(row.nextReadAt),
     created_by: row.createdBy,
@@ -27,6 +28,16 @@ export function presentList(row: FollowedList): FollowedListView {
     updated_at: row.updatedAt.toISOString(),
     revision: row.revision,
   };
+}
+
+/** A list by itself, with the lines that could not be read. */
+export function presentList(row: FollowedList): FollowedListView {
+  return { ...presentListed(row), unread_lines: unreadLinesOf(row).map((line) => ({ ...line })) };
+}
+
+/** The lines of a list that could not be read, as far as they are kept. */
+export function unreadLinesOf({ unreadLines }: Pick<FollowedList, "unreadLines">): readonly UnreadLineView[] {
+  return (unreadLines ?? []) as unknown as readonly UnreadLineView[];
 }
 
 /** An entry of which something is kept. */

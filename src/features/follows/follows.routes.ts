@@ -32,6 +32,7 @@ const example = {
   state: "following",
   problem: null,
   failures: 0,
+  unread: 0,
   last_read_at: "2026-11-25T10:00:00.000Z",
   next_read_at: "2026-11-25T10:05:00.000Z",
   created_by: "80351110224678912",
@@ -51,7 +52,13 @@ const entryExample = {
   expires_at: null,
   updated_at: "2026-11-25T10:00:00.000Z",
 } as const satisfies z.input<typeof FollowedEntryView>;
-const single = { status: 200, shape: "single", schema: FollowedListView, example } as const;
+const unreadLine = { line: 17, field: "/subject_id", value: "bit.ly/3aB4cD5", reason: "This leads to a page, not to a domain." };
+const single = {
+  status: 200,
+  shape: "single",
+  schema: FollowedListView,
+  example: { ...example, unread: 1, unread_lines: [unreadLine] },
+} as const;
 
 /** HTTP routes for lists of others. */
 export function followsRoutes(follows: FollowsService): Route[] {
@@ -64,7 +71,7 @@ function listRoutes(follows: FollowsService): Route[] {
       summary: "List the lists of others that are followed",
       access: { permission: followsPolicy.read },
       request: { query: ListFollowedQuery },
-      success: { ...single, shape: "list", description: "A page of lists" },
+      success: { ...single, shape: "list", description: "A page of lists", example },
       refusals: ["invalid_cursor", "unknown_parameter"],
       handle: ({ call, query }) => follows.list(call, query),
     }),
@@ -138,7 +145,7 @@ function entryRoutes(follows: FollowsService): Route[] {
     put("/lists/{id}/file", "sendListFile", {
       summary: "Send the file of a list",
       description:
-        "For a file without an address. It is compared whole: what is no longer in it is taken back. A wrong line refuses all of it.",
+        "For a file without an address. It is compared whole: what is no longer in it is taken back. A line that cannot be read stands in `unread_lines` and changes nothing else; a file of which most cannot be read is refused.",
       access: { permission: followsPolicy.manage },
       request: {
         params,
@@ -149,7 +156,7 @@ function entryRoutes(follows: FollowsService): Route[] {
         example: { records: [{ kind: "user", subject_id: "80351110224678912", category: "raid", severity: "high" }] },
       },
       success: { ...single, description: "The list after it" },
-      refusals: ["record_not_found", "precondition_failed", "invalid_transition", "conflict_of_interest"],
+      refusals: ["record_not_found", "invalid_transition", "precondition_failed", "conflict_of_interest"],
       handle: ({ call, params: { id }, body, ifMatch }) => follows.sendFile(call, id, body, ifMatch),
     }),
     get("/lists/{id}/entries", "listFollowedEntries", {

@@ -12,8 +12,10 @@ const trustWords = { low: 25, medium: 50, high: 90 } as const;
 
 /** Bytes of a file. */
 export const maxFileBytes = 4 * 1024 * 1024;
-/** Entries of a file. */
-export const maxFileEntries = 20_000;
+/** Entries of a list: lines of a file, or records of a feed. */
+export const maxEntries = 100_000;
+/** Lines that could not be read of which a list keeps what they say; the others are counted. */
+export const maxUnreadLines = 100;
 
 const Address = WebAddress.meta({
   description: "Of another Provost: where it answers, without a path of its API. Of a file: where it is; without it the file is sent",
@@ -68,7 +70,7 @@ export const SendFileInput = z
       .min(1)
       .optional()
       .meta({ description: "As an export of the blacklist writes it; a body of type text/csv is this text alone" }),
-    records: z.array(z.record(z.string(), z.unknown())).max(maxFileEntries).optional().meta({ description: "The same as JSON" }),
+    records: z.array(z.record(z.string(), z.unknown())).max(maxEntries).optional().meta({ description: "The same as JSON" }),
   })
   .refine(({ csv, records }) => (csv === undefined) !== (records === undefined), { path: ["records"], message: "Send records, or CSV." })
   .meta({ id: "SendListFileInput" });
@@ -86,6 +88,19 @@ export const ListId = z
   .meta({ description: "Id of the list", example: "0199a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b" });
 export const EntryNumber = z.string().min(1).max(300).meta({ description: "The number of the entry at its origin", example: "BL-000123" });
 
+const UnreadLineView = z
+  .object({
+    line: z
+      .int()
+      .meta({ description: "Of the file, from 1, or its place in the list of JSON; of a feed the number of the entry", example: 17 }),
+    field: z.string().meta({ description: "The field that is wrong; empty: all of the line", example: "/subject_id" }),
+    value: z.string().meta({ description: "What stands there; cut where it is long", example: "bit.ly/3aB4cD5" }),
+    reason: z.string().meta({ example: "This leads to a page, not to a domain." }),
+  })
+  .meta({ id: "UnreadListLine", description: "A line of a list that could not be read" });
+export type UnreadLineView = z.infer<typeof UnreadLineView>;
+
+/** A list in a list of lists. */
 export const FollowedListView = z
   .object({
     id: z.string(),
@@ -103,6 +118,16 @@ export const FollowedListView = z
     state: z.enum(["following", "stopped"]).meta({ description: "`stopped`: it told something that cannot be; a person has to reset it" }),
     problem: z.string().nullable().meta({ description: "Why it is stopped, or why the last reading failed" }),
     failures: z.int().meta({ description: "Readings that failed in a row" }),
+    unread: z.int().meta({
+      description:
+        "Lines of the file that could not be read when it was last read; of a feed the entries since it was read from the beginning. The rest was taken",
+    }),
+    unread_lines: z
+      .array(UnreadLineView)
+      .optional()
+      .meta({
+        description: `Of those, ${maxUnreadLines.toString()} at most: the first of a file, the last of a feed. Not in the list of lists`,
+      }),
     last_read_at: Timestamp.nullable(),
     next_read_at: Timestamp.nullable(),
     created_by: z.string().nullable(),

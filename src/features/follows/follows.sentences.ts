@@ -14,9 +14,28 @@ export const followsSentences: Sentences = {
   "The list is out of order.": "Die Liste ist nicht in ihrer Reihenfolge.",
   "The list contradicts itself.": "Die Liste widerspricht sich.",
   "The columns of the file are not those of an export.": "Die Spalten der Datei sind nicht die eines Exports.",
-  "A file holds at most {count} entries.": "Eine Datei enthält höchstens {count} Einträge.",
-  "Line {line} of the file cannot be read.": "Zeile {line} der Datei ist nicht lesbar.",
-  "Line {line} of the file lists the same again.": "Zeile {line} der Datei nennt dasselbe noch einmal.",
+  "A list holds at most {count} entries.": "Eine Liste enthält höchstens {count} Einträge.",
+  "Entry {count} of the page cannot be read at {pointer}: {detail}": "Eintrag {count} der Seite ist bei {pointer} nicht lesbar: {detail}",
+  "Most lines of the file cannot be read, so nothing of it was taken.":
+    "Die meisten Zeilen der Datei sind nicht lesbar, deshalb wurde nichts von ihr übernommen.",
+  "Line {line}: {detail}": "Zeile {line}: {detail}",
+  "The file is empty.": "Die Datei ist leer.",
+  "The file is cut off.": "Die Datei ist abgeschnitten.",
+  "The line is too long.": "Die Zeile ist zu lang.",
+  "An earlier line says something else of the same.": "Eine frühere Zeile sagt darüber etwas anderes.",
+  "This kind of entry is not known here.": "Diese Art von Eintrag ist hier nicht bekannt.",
+  "A spreadsheet has rounded the id: format its column as text.":
+    "Eine Tabellenkalkulation hat die ID gerundet: Formatiere ihre Spalte als Text.",
+  "Write the code of an invite, or a link such as discord.gg/code.":
+    "Schreibe den Code einer Einladung oder einen Link wie discord.gg/code.",
+  "This is not a domain.": "Das ist keine Domain.",
+  "This is an email address, not a domain.": "Das ist eine E-Mail-Adresse und keine Domain.",
+  "This leads to a page, not to a domain.": "Das führt zu einer Seite und nicht zu einer Domain.",
+  "Anybody can register a domain below this one, so it would stand for all of them.":
+    "Unter dieser Domain kann jeder eine eigene anlegen, sie stünde also für alle.",
+  "Something went wrong here while the list was read; the log says what.":
+    "Beim Lesen der Liste ist hier etwas schiefgegangen; im Log steht, was.",
+  "Others change the list at the same time: send the file again.": "Andere ändern die Liste zur selben Zeit: Sende die Datei noch einmal.",
   "Another list is called that.": "So heißt schon eine andere Liste.",
   "Only another Provost is asked with a key.": "Nur ein anderer Provost wird mit einem Schlüssel gefragt.",
   "Send the key for the new address, too.": "Sende auch den Schlüssel für die neue Adresse.",

@@ -1,3 +1,4 @@
+import type { Logger } from "pino";
 import type { Deps } from "../deps.ts";
 import type { Tx } from "../../database/database.ts";
 import type { FollowedEntry, FollowedList } from "../../generated/sqlite/client.ts";
@@ -11,7 +12,9 @@ import { sealedIn } from "../../kernel/secrets.ts";
 import type { Conflicts } from "../links/conflicts.ts";
 import type { BlacklistService } from "../blacklist/blacklist.service.ts";
 import type { CreateBlacklistInput } from "../blacklist/blacklist.schema.ts";
-import { followsPolicy, isKept, presentEntry, presentList } from "./follows.policy.ts";
+import { createTurns } from "../../kernel/turns.ts";
+import { createTasks } from "../../kit/task.ts";
+import { followsPolicy, isKept, presentEntry, presentList, presentListed } from "./follows.policy.ts";
 import {
   AdoptInput,
   FollowListInput,
@@ -23,11 +26,14 @@ import {
   type FollowedEntryView,
   type FollowedListView,
 } from "./follows.schema.ts";
+import type { FileChanges } from "./compare.ts";
 import { ReadingFailed } from "./feed.ts";
-import { linesIn } from "./file.ts";
-import { createReading, Outrun, unread, type ReadingDeps } from "./reading.ts";
+import { linesIn, type Lines } from "./file.ts";
+import { createReading, fromBeginning, Outrun, type ReadingDeps } from "./reading.ts";
+import { createReadings } from "./readings.ts";
 
 export interface FollowsDeps extends ReadingDeps, Deps<"cursors"> {
+  logger: Logger;
   blacklist: Pick<BlacklistService, "create">;
   conflicts: Pick<Conflicts, "accountsOf" | "ownMatter">;
 }
@@ -38,15 +44,17 @@ const listsName = "followed_lists";
 const entriesName = "followed_entries";
 /** Minutes between two readings, unless told. */
 const usualInterval = { provost: 5, file: 60 } as const;
-/** Lists that are read in one round. */
-const atOnce = 20;
+/** Readings that have to fail in a row before anybody is told: an address may be away for a moment. */
+const failuresToTell = 3;
+/** How often a file is taken anew while somebody else changes the list. */
+const triesToTake = 5;
 
 /** Lists of others: which are followed, and what they say. */
 export function createFollowsService(deps: FollowsDeps) {
   const { database, audit, cursors, clock, keyring, entries, blacklist, conflicts, readers } = deps;
   const reading = createReading(deps);
-  let round: Promise<number> | undefined;
-  let isStopping = false;
+  const tasks = createTasks(createReadings({ ...deps, read: reading.read }), deps);
+  const turns = createTurns();
 
   async function find(id: string): Promise<FollowedList> {
     const row = await database.read.followedList.findUnique({ where: { id } });
@@ -109,7 +117,7 @@ export function createFollowsService(deps: FollowsDeps) {
             state: "following",
             failures: 0,
             nextReadAt: address === undefined ? null : tx.now,
-            ...unreadData(),
+            ...fromBeginning(),
             readings: 0,
             createdBy: tx.call.actor?.id ?? null,
             createdAt: tx.now,
@@ -134,8 +142,13 @@ export function createFollowsService(deps: FollowsDeps) {
       requirePermission(call, followsPolicy.read);
       const { limit, cursor, count } = ListFollowedQuery.parse(query);
       const after = cursor === undefined ? {} : { id: { gt: cursors.decode(listsName, {}, cursor)[1] } };
-      const rows = await database.read.followedList.findMany({ where: after, orderBy: { id: "asc" }, take: limit + 1 });
-      const page = toPage(rows, limit, presentList, ({ id }) => cursors.encode(listsName, {}, [id, id]));
+      const rows = await database.read.followedList.findMany({
+        where: after,
+        omit: { unreadLines: true },
+        orderBy: { id: "asc" },
+        take: limit + 1,
+      });
+      const page = toPage(rows, limit, presentListed, ({ id }) => cursors.encode(listsName, {}, [id, id]));
       return await withTotal(page, { count }, () => database.read.followedList.count());
     },
 
@@ -181,7 +194,7 @@ export function createFollowsService(deps: FollowsDeps) {
           data: {
             ...changes,
             ...(wanted.key !== undefined && { key: keyring.encrypt(wanted.key, sealedIn.listKey(id)) }),
-            ...(rereads && unreadData()),
+            ...(rereads && fromBeginning()),
             ...(isRead && { nextReadAt: tx.now }),
             readings: { increment: 1 },
             updatedAt: tx.now,
@@ -213,15 +226,20 @@ export function createFollowsService(deps: FollowsDeps) {
     /** Read a list now. What goes wrong stands in the answer. @throws ProblemError record_not_found, invalid_transition where nothing can be read */
     async refresh(call: Call, id: string): Promise<FollowedListView> {
       requireWrite(call, followsPolicy.manage);
+      const replay = await database.findReplay(call);
+      if (replay !== undefined) return replay.value as FollowedListView;
       const { state, address } = await find(id);
       if (state !== "following") throw new ProblemError("invalid_transition", { detail: "The list is stopped: look why, and reset it." });
       if (address === null) throw new ProblemError("invalid_transition", { detail: "The list has no address: send its file." });
-      const row = await reading.read(call, id);
+      const row = await reading.read(withoutKey(call), id);
       if (row === undefined) throw recordNotFound();
-      return presentList(row);
+      return await kept(call, presentList(row));
     },
 
-    /** Forget what a list said and read it from the beginning, after a person has looked. @throws ProblemError record_not_found, precondition_failed, conflict_of_interest */
+    /**
+     * Forget what a list said and read it from the beginning, after a person has looked.
+     * @throws ProblemError record_not_found, precondition_failed, conflict_of_interest
+     */
     async reset(call: Call, id: string, ifMatch?: number): Promise<FollowedListView> {
       requireWrite(call, followsPolicy.manage);
       return await database.write(call, async (tx) => {
@@ -229,7 +247,7 @@ export function createFollowsService(deps: FollowsDeps) {
         await requireImpartial(tx, id);
         await entries.forgetAll(tx, id);
         const nextReadAt = row.address === null ? null : tx.now;
-        const afresh = { ...unreadData(), state: "following", problem: null, failures: 0, nextReadAt };
+        const afresh = { ...fromBeginning(), state: "following", problem: null, failures: 0, nextReadAt };
         const changed = await tx.db.followedList.update({
           where: { id },
           data: { ...afresh, readings: { increment: 1 }, updatedAt: tx.now, revision: { increment: 1 } },
@@ -240,31 +258,19 @@ export function createFollowsService(deps: FollowsDeps) {
     },
 
     /**
-     * Take a file that is sent, and take back what has left it.
-     * @throws ProblemError record_not_found, precondition_failed, validation_failed, invalid_transition, conflict_of_interest
+     * Take a file that is sent, and take back what has left it. Files for the same list are taken one after the other.
+     * @throws ProblemError record_not_found, validation_failed, invalid_transition, precondition_failed, conflict_of_interest
      */
     async sendFile(call: Call, id: string, input: SendFileInput, ifMatch?: number): Promise<FollowedListView> {
       requireWrite(call, followsPolicy.manage);
       const { csv, records } = SendFileInput.parse(input);
-      const list = await find(id);
-      requireRevision(ifMatch, list.revision);
-      if (list.kind !== "file" || list.address !== null)
-        throw new ProblemError("invalid_transition", { detail: "The list is read from its address." });
-      const lines = csv === undefined ? (records ?? []).map((value, index) => ({ line: index + 1, value })) : linesIn(readers, csv);
+      const replay = await database.findReplay(call);
+      if (replay !== undefined) return replay.value as FollowedListView;
+      const lines = (): Lines =>
+        csv === undefined ? (records ?? []).map((value, index) => ({ line: index + 1, value })) : linesIn(readers, csv);
       try {
-        const isCurrent = (row: FollowedList): boolean => {
-          requireRevision(ifMatch, row.revision);
-          return row.address === null && JSON.stringify(row.categories) === JSON.stringify(list.categories);
-        };
-        const alongside = async (tx: Tx, changed: readonly FollowedEntry[]) => {
-          await requireImpartial(tx, id, changed);
-          note(tx, "send", list);
-          return { updatedAt: tx.now, revision: { increment: 1 } };
-        };
-        return presentList(await reading.takeFile(call, list, lines, { isCurrent, alongside }));
+        return await kept(call, await turns.take(id, () => takeSent(withoutKey(call), id, lines, ifMatch)));
       } catch (error) {
-        // The list takes something else by now, or is gone.
-        if (error instanceof Outrun) return await this.sendFile(call, id, input, ifMatch);
         if (error instanceof ReadingFailed) throw fieldError(csv === undefined ? "/records" : "/csv", "malformed", error.message);
         throw error;
       }
@@ -311,36 +317,65 @@ export function createFollowsService(deps: FollowsDeps) {
       return { id: made.id, number: made.number, origin_reference: originReference };
     },
 
-    /** Begin to read the lists that are due, one after the other, unless that is under way. For the job that runs each minute. */
-    async readDue(call: Call): Promise<void> {
+    /** Learn what other processes follow, and look at what is due. For the job that runs each minute. */
+    async lookAgain(): Promise<void> {
       await entries.load();
-      round ??= readAllDue(call).finally(() => (round = undefined));
-      void round.catch((error: unknown) => deps.logger.warn({ err: error }, "the followed lists could not be read"));
+      tasks.wake();
     },
 
-    /** Begin with no further list, and wait for the one that is being read. */
-    async stop(): Promise<void> {
-      isStopping = true;
-      await round?.catch(() => undefined);
+    /** The lists that need a person: they are stopped, or could not be read several times in a row. */
+    async inTrouble(): Promise<Pick<FollowedList, "name" | "state" | "problem">[]> {
+      return await database.read.followedList.findMany({
+        where: { OR: [{ state: "stopped" }, { failures: { gte: failuresToTell } }] },
+        select: { name: true, state: true, problem: true },
+        orderBy: { id: "asc" },
+      });
     },
+
+    /** How many lists are followed, by how their reading goes: for the metric. */
+    async byState(): Promise<[{ state: string }, number][]> {
+      const count = (where: object) => database.read.followedList.count({ where });
+      return [
+        [{ state: "following" }, await count({ state: "following", failures: 0 })],
+        [{ state: "failing" }, await count({ state: "following", failures: { gt: 0 } })],
+        [{ state: "stopped" }, await count({ state: "stopped" })],
+      ];
+    },
+
+    /** From now on lists are read at their dates. */
+    start: tasks.start,
+
+    /** Begin with no further list, and wait for those that are being read. */
+    stop: tasks.stop,
   };
 
-  async function readAllDue(call: Call): Promise<number> {
-    const due = await database.read.followedList.findMany({
-      where: { state: "following", nextReadAt: { lte: clock.now() } },
-      select: { id: true },
-      orderBy: { nextReadAt: "asc" },
-      take: atOnce,
-    });
-    for (const { id } of due) {
-      if (isStopping) break;
-      await reading.read(call, id);
+  /** What has several transactions keeps its answer in one more. */
+  async function kept(call: Call, answer: FollowedListView): Promise<FollowedListView> {
+    return call.idempotency === null ? answer : await database.write(call, () => Promise.resolve(answer));
+  }
+
+  /** Take a file while this process takes no other for the list; what others do meanwhile is found when it is stored. */
+  async function takeSent(call: Call, id: string, lines: () => Lines, ifMatch: number | undefined): Promise<FollowedListView> {
+    const also = async (tx: Tx, row: FollowedList, { before }: FileChanges): Promise<void> => {
+      requireRevision(ifMatch, row.revision);
+      await requireImpartial(tx, id, before);
+      note(tx, "send", row);
+    };
+    for (let tries = 1; tries <= triesToTake; tries += 1) {
+      const list = await find(id);
+      if (list.kind !== "file" || list.address !== null)
+        throw new ProblemError("invalid_transition", { detail: "The list is read from its address." });
+      try {
+        return presentList(await reading.takeFile(call, list, lines(), also));
+      } catch (error) {
+        if (!(error instanceof Outrun)) throw error;
+      }
     }
-    return due.length;
+    throw new ProblemError("storage_busy", { detail: "Others change the list at the same time: send the file again.", retryAfter: 1 });
   }
 }
 
-const unreadData = () => ({ ...unread, taken: { page: [], vanished: [] } });
+const withoutKey = (call: Call): Call => ({ ...call, idempotency: null, replayed: false });
 
 /** What the audit says of a list: never its key, nor what may be one in its address. */
 function toldOf({ name, kind, address, categories, trust, intervalMinutes }: FollowedList) {

@@ -50,6 +50,9 @@ export const followsTexts = texts({
     "label interval_minutes": "Minutes between readings",
     "label last_read_at": "Last read",
     "label next_read_at": "Next read",
+    "label unread": "Cannot be read",
+    "follows unread": "**Line {line}** `{value}`: {reason}",
+    "follows unread more": "and {count} more",
   },
   de: {
     follows: "Den Listen anderer Communitys folgen",
@@ -99,5 +102,8 @@ export const followsTexts = texts({
     "label interval_minutes": "Minuten zwischen Lesungen",
     "label last_read_at": "Zuletzt gelesen",
     "label next_read_at": "Wird gelesen",
+    "label unread": "Nicht lesbar",
+    "follows unread": "**Zeile {line}** `{value}`: {reason}",
+    "follows unread more": "und {count} weitere",
   },
 });

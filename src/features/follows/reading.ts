@@ -6,27 +6,39 @@ import type { FollowedEntry, FollowedList, Prisma } from "../../generated/sqlite
 import type { Call } from "../../kernel/call.ts";
 import { addSeconds } from "../../kernel/clock.ts";
 import { ProblemError } from "../../kernel/errors.ts";
+import { shownValue } from "../../kernel/foreign.ts";
 import { sealedIn } from "../../kernel/secrets.ts";
 import type { BlacklistTransfer } from "../blacklist/import/import.service.ts";
-import type { SourceLine } from "../blacklist/import-lines.ts";
-import { emptied, saySame, type FollowedEntries } from "./entries.ts";
-import { FeedPage, FeedRefused, followPage, ReadingFailed, TakenEntry, type FeedEntry, type Standing } from "./feed.ts";
-import { entriesIn, linesIn } from "./file.ts";
-import { entryKinds, maxFileBytes } from "./follows.schema.ts";
-import { subjectOf } from "./subjects.ts";
+import { compareFile, type FileChanges } from "./compare.ts";
+import { emptied, type FollowedEntries } from "./entries.ts";
+import {
+  FeedRefused,
+  followPage,
+  ReadingFailed,
+  readPage,
+  TakenEntry,
+  type FeedEntry,
+  type FeedPage,
+  type Standing,
+  type Unread,
+} from "./feed.ts";
+import { entriesIn, linesIn, type Lines } from "./file.ts";
+import { entryKinds, maxEntries, maxFileBytes, maxUnreadLines, type UnreadLineView } from "./follows.schema.ts";
+import { unreadLinesOf } from "./follows.policy.ts";
+import { readSubject } from "./subjects.ts";
 import { OutgoingFailed, type Outgoing } from "../../outgoing.ts";
 
 export interface ReadingDeps extends Deps<"database" | "audit" | "clock" | "keyring"> {
   entries: FollowedEntries;
   readers: BlacklistTransfer["readers"];
   outgoing: Outgoing;
-  logger: Pick<Logger, "warn">;
+  logger: Pick<Logger, "warn" | "error">;
 }
 
 const pageSize = 100;
-/** Pages of one reading; the next one goes on. */
-const maxPages = 50;
 const maxPageBytes = 4 * 1024 * 1024;
+/** What one reading of a feed takes at most; the next one goes on. */
+const turn = { pages: 50, bytes: 16 * 1024 * 1024, ms: 60_000 };
 const day = 86_400;
 const Taken = z.object({ page: z.array(TakenEntry), vanished: z.array(z.string()) });
 /** Somebody else has read or changed the list meanwhile: what was read here is dropped. */
@@ -34,16 +46,16 @@ export class Outrun extends Error {
   override name = "Outrun";
 }
 
-/** A file that somebody sends: it depends on no reading before. */
-interface Sent {
-  /** Whether the file can still be taken as it was read. */
-  isCurrent: (row: FollowedList) => boolean;
-  /** What is done in the same transaction. @returns what it changes of the list */
-  alongside: (tx: Tx, changed: readonly FollowedEntry[]) => Promise<Prisma.FollowedListUpdateInput>;
-}
-
 /** What is stored where a list begins anew. */
-export const unread = { cursor: null, taken: { page: [], vanished: [] }, lastSeq: 0, unexplained: 0, explainable: 0 } as const;
+export const fromBeginning = () => ({
+  cursor: null,
+  taken: { page: [], vanished: [] },
+  lastSeq: 0,
+  unexplained: 0,
+  explainable: 0,
+  unread: 0,
+  unreadLines: [],
+});
 
 /** Reads lists: what is new goes in together with how far the list was read, or not at all. */
 export function createReading(deps: ReadingDeps) {
@@ -53,22 +65,22 @@ export function createReading(deps: ReadingDeps) {
   async function store(
     call: Call,
     list: FollowedList,
-    work: (tx: Tx) => Promise<Prisma.FollowedListUpdateInput>,
-    isCurrent = ({ readings }: FollowedList): boolean => readings === list.readings,
+    work: (tx: Tx, row: FollowedList) => Promise<Prisma.FollowedListUpdateInput>,
   ): Promise<FollowedList> {
     const stored = await database.write(call, async (tx) => {
       await tx.lock(`followed_list:${list.id}`);
       const row = await tx.db.followedList.findUnique({ where: { id: list.id } });
-      if (row === null || !isCurrent(row)) return undefined;
-      const found = await work(tx);
-      const data = { problem: null, failures: 0, lastReadAt: tx.now, nextReadAt: nextAt(list, tx.now, 0), ...found };
+      if (row?.readings !== list.readings) return undefined;
+      const data = await work(tx, row);
       return await tx.db.followedList.update({ where: { id: list.id }, data: { ...data, readings: { increment: 1 } } });
     });
     if (stored === undefined) throw new Outrun();
     return stored;
   }
 
-  async function fetchPage(list: FollowedList, cursor: string | null): Promise<FeedPage> {
+  const asRead = (list: FollowedList, now: Date) => ({ problem: null, failures: 0, lastReadAt: now, nextReadAt: nextAt(list, now, 0) });
+
+  async function fetchPage(list: FollowedList, cursor: string | null): Promise<{ page: FeedPage; bytes: number }> {
     const query = new URLSearchParams({ limit: pageSize.toString(), ...(cursor !== null && { cursor }) });
     const address = `${(list.address ?? "").replace(/\/+$/, "")}/blacklist/changes?${query.toString()}`;
     const key = list.key === null ? undefined : opened(list.id, list.key);
@@ -77,9 +89,7 @@ export function createReading(deps: ReadingDeps) {
       throw new FeedRefused("The list does not know how far it was read: it may have been set up anew.");
     if (status === 401 || status === 403) throw new ReadingFailed("The list refuses the key.");
     if (status !== 200) throw new ReadingFailed(`The list answers with status ${status.toString()}.`);
-    const page = FeedPage.safeParse(jsonOf(text));
-    if (!page.success) throw new ReadingFailed("The answer is not the feed of a Provost.");
-    return page.data;
+    return { page: readPage(jsonOf(text)), bytes: text.length };
   }
 
   function opened(listId: string, sealed: string): string {
@@ -98,19 +108,34 @@ export function createReading(deps: ReadingDeps) {
       const { standing, fresh } = followPage(standingOf(list), { cursor, page, known: revisions });
       const last = new Map(fresh.map((entry) => [entry.record_id, entry]));
       const gone = [...last.values()].flatMap(({ change, record_id: id }) => (change === "purged" ? [id] : []));
-      const rows = [...last.values()].flatMap((entry) => (entry.change === "purged" ? [] : [rowOf(list, entry, tx.now)]));
+      const told = [...last.values()].flatMap((entry) => (entry.change === "purged" ? [] : [rowOf(list, entry, tx.now)]));
       const before = [...known.values()].filter(({ originId }) => last.has(originId));
-      if (last.size > 0) await entries.put(tx, list.id, { before, rows, gone });
+      if (last.size > 0) await entries.put(tx, list.id, { before, rows: told.map(({ row }) => row), gone });
+      // A record has an entry of its own in the feed, so there are no more records than numbers.
+      if (standing.lastSeq > maxEntries && (await tx.db.followedEntry.count({ where: { listId: list.id } })) > maxEntries)
+        throw new FeedRefused(`A list holds at most ${maxEntries.toString()} entries.`);
+      const unread = told.flatMap(({ unread: one, seq: line }): UnreadLineView[] => (one === undefined ? [] : [{ line, ...one }]));
       const { page: taken, vanished, ...rest } = standing;
-      return { ...rest, taken: { page: taken.map((entry) => [...entry]), vanished: [...vanished] } };
+      return {
+        ...asRead(list, tx.now),
+        ...rest,
+        taken: { page: taken.map((entry) => [...entry]), vanished: [...vanished] },
+        ...(unread.length > 0 && {
+          unread: { increment: unread.length },
+          unreadLines: [...unreadLinesOf(list), ...unread].slice(-maxUnreadLines).map((one) => ({ ...one })),
+        }),
+      };
     });
   }
 
   async function readFeed(call: Call, first: FollowedList): Promise<FollowedList> {
     let list = first;
     let cursor = list.cursor;
-    for (let pages = 0; pages < maxPages; pages += 1) {
-      const page = await fetchPage(list, cursor);
+    let allBytes = 0;
+    const began = performance.now();
+    for (let pages = 0; pages < turn.pages && allBytes < turn.bytes && performance.now() - began < turn.ms; pages += 1) {
+      const { page, bytes } = await fetchPage(list, cursor);
+      allBytes += bytes;
       list = await takePage(call, list, cursor, page);
       if (page.page.next_cursor === null) break;
       cursor = page.meta.resume_cursor;
@@ -124,41 +149,49 @@ export function createReading(deps: ReadingDeps) {
     return await takeFile(call, list, linesIn(readers, text));
   }
 
-  /** Compare a file whole: what has left it is taken back. */
+  /**
+   * Compare a file whole: what has left it is taken back. What changes goes in in parts, so that nobody else waits for all of a large file.
+   * @param call without an idempotency key, as there may be several transactions
+   * @param also in the first transaction, before anything is written
+   * @throws Outrun when somebody else reads or changes the list meanwhile
+   */
   async function takeFile(
     call: Call,
     list: FollowedList,
-    lines: AsyncIterable<SourceLine> | Iterable<SourceLine>,
-    sent?: Sent,
+    lines: Lines,
+    also?: (tx: Tx, row: FollowedList, changes: FileChanges) => Promise<void>,
   ): Promise<FollowedList> {
     const found = await entriesIn(lines, { listId: list.id, categories: list.categories as string[], now: clock.now() }).catch(
       (error: unknown) => {
         throw error instanceof ProblemError ? new ReadingFailed("The columns of the file are not those of an export.") : error;
       },
     );
-    const compare = async (tx: Tx): Promise<Prisma.FollowedListUpdateInput> => {
-      const held = await tx.db.followedEntry.findMany({ where: { listId: list.id } });
-      const isSame = (row: FollowedEntry): boolean => {
-        const other = found.get(row.originId);
-        return other !== undefined && saySame(row, other);
-      };
-      const same = new Set(held.filter(isSame).map(({ originId }) => originId));
-      const before = held.filter(({ originId }) => !same.has(originId));
-      const revisions = new Map(before.map(({ originId, revision }) => [originId, revision]));
-      const rows = [...found.values()]
-        .filter(({ originId }) => !same.has(originId))
-        .map((row) => ({ ...row, revision: (revisions.get(row.originId) ?? 0) + 1 }));
-      const gone = before.flatMap(({ originId }) => (found.has(originId) ? [] : [originId]));
-      await entries.put(tx, list.id, { before, rows, gone });
-      return (await sent?.alongside(tx, before)) ?? {};
-    };
-    return await store(call, list, compare, sent?.isCurrent);
+    const changes = await compareFile(entries.pagesOf(list.id), found);
+    const parts = partsOf(changes);
+    let stored = list;
+    for (const [index, part] of parts.entries()) {
+      const isLast = index === parts.length - 1;
+      stored = await store(call, stored, async (tx, row) => {
+        if (index === 0) await also?.(tx, row, changes);
+        if (part.rows.length + part.gone.length > 0) await entries.put(tx, list.id, part);
+        const isChanged = also !== undefined && changes.rows.length + changes.gone.length > 0;
+        const { unread, unreadLines } = found;
+        return {
+          ...(isChanged && { revision: { increment: 1 }, updatedAt: tx.now }),
+          ...(isLast && { ...asRead(list, tx.now), unread, unreadLines: unreadLines.map((one) => ({ ...one })) }),
+        };
+      });
+    }
+    return stored;
   }
 
   /** Note that a reading came to nothing. @returns the list as it is then */
-  async function note(call: Call, id: string, error: FeedRefused | OutgoingFailed): Promise<FollowedList | undefined> {
+  async function note(call: Call, id: string, error: unknown): Promise<FollowedList | undefined> {
     const isStopped = error instanceof FeedRefused;
-    logger.warn({ list_id: id, stopped: isStopped }, "a followed list could not be read");
+    const isTold = isStopped || error instanceof OutgoingFailed;
+    const problem = isTold ? error.message : "Something went wrong here while the list was read; the log says what.";
+    if (isTold) logger.warn({ list_id: id, stopped: isStopped }, "a followed list could not be read");
+    else logger.error({ list_id: id, err: error }, "a followed list could not be read");
     return await database.write(call, async (tx) => {
       await tx.lock(`followed_list:${id}`);
       const row = await tx.db.followedList.findUnique({ where: { id } });
@@ -169,17 +202,22 @@ export function createReading(deps: ReadingDeps) {
         audit.record(tx, {
           action: "followed_list.stop",
           target: { kind: "followed_list", id, reference: id },
-          after: { problem: error.message },
+          after: { problem },
           permission: "system.act",
         });
-      return await tx.db.followedList.update({ where: { id }, data: { ...change, failures, problem: error.message } });
+      return await tx.db.followedList.update({ where: { id }, data: { ...change, failures, problem } });
     });
   }
 
   return {
     takeFile,
 
-    /** Read a list now. What goes wrong is noted with the list and not thrown. @returns undefined when it is gone */
+    /**
+     * Read a list now. What goes wrong is noted with the list and not thrown, whatever it is, unless the storage takes nothing.
+     * @param call without an idempotency key, as there may be several transactions
+     * @returns undefined when it is gone
+     * @throws ProblemError storage_busy, storage_full, storage_readonly, shutting_down
+     */
     async read(call: Call, id: string): Promise<FollowedList | undefined> {
       const list = await database.read.followedList.findUnique({ where: { id } });
       if (list === null || list.state !== "following" || list.address === null) return list ?? undefined;
@@ -187,8 +225,8 @@ export function createReading(deps: ReadingDeps) {
         return await (list.kind === "file" ? readFile(call, list) : readFeed(call, list));
       } catch (error) {
         if (error instanceof Outrun) return (await database.read.followedList.findUnique({ where: { id } })) ?? undefined;
-        if (error instanceof FeedRefused || error instanceof OutgoingFailed) return await note(call, id, error);
-        throw error;
+        if (error instanceof ProblemError) throw error;
+        return await note(call, id, error);
       }
     },
   };
@@ -203,26 +241,43 @@ function standingOf({ cursor, taken, lastSeq, unexplained, explainable }: Follow
   return { cursor, ...Taken.parse(taken), lastSeq, unexplained, explainable };
 }
 
-/** What is kept of an entry: nothing of a record that has ended or that is not taken. */
-function rowOf(list: FollowedList, { record_id: originId, number, revision, retract, record }: FeedEntry, now: Date): FollowedEntry {
+/** Changes of one transaction: SQLite has one writer, and nobody waits for it for long. */
+const changesAtOnce = 500;
+
+/** What a file changes, in parts; one without anything where it changes nothing. */
+function partsOf({ before, rows, gone }: FileChanges): FileChanges[] {
+  const was = new Map(before.map((row) => [row.originId, row]));
+  const changes = [...gone.map((id) => ({ id, row: undefined })), ...rows.map((row) => ({ id: row.originId, row }))];
+  const parts: FileChanges[] = [];
+  for (let from = 0; from === 0 || from < changes.length; from += changesAtOnce) {
+    const some = changes.slice(from, from + changesAtOnce);
+    parts.push({
+      before: some.flatMap(({ id }) => was.get(id) ?? []),
+      rows: some.flatMap(({ row }) => row ?? []),
+      gone: some.flatMap(({ id, row }) => (row === undefined ? [id] : [])),
+    });
+  }
+  return parts;
+}
+
+/** What is kept of an entry: nothing of a record that has ended, that is not taken, or that cannot be read. */
+function rowOf(list: FollowedList, entry: FeedEntry, now: Date): { row: FollowedEntry; seq: number; unread?: Unread } {
+  const { record_id: originId, number, revision, retract, record, seq } = entry;
   const row = emptied({ listId: list.id, originId, number, revision, updatedAt: now });
+  if (entry.unread !== undefined) return { row, seq, unread: entry.unread };
   const categories = list.categories as string[];
-  const kind = entryKinds.find((one) => one === record?.kind);
-  const subject = kind === undefined || record === null ? undefined : subjectOf(kind, record.subject_id);
   // A record that does not count for a while, as an appeal against it is open, says nothing until it does.
   const isCounting = record?.status === "active" || record?.status === "scheduled";
-  if (retract || record === null || !isCounting || kind === undefined || subject === undefined) return row;
-  if (categories.length > 0 && !categories.includes(record.category)) return row;
-  return {
-    ...row,
-    kind,
-    subject,
-    category: record.category,
-    severity: record.severity,
-    recommendedAction: record.recommended_action,
-    startsAt: new Date(record.starts_at),
-    expiresAt: record.expires_at === null ? null : new Date(record.expires_at),
-  };
+  if (retract || record === null || !isCounting) return { row, seq };
+  if (categories.length > 0 && !categories.includes(record.category)) return { row, seq };
+  const kind = entryKinds.find((one) => one === record.kind);
+  if (kind === undefined)
+    return { row, seq, unread: { field: "/record/kind", value: shownValue(record.kind), reason: "This kind of entry is not known here." } };
+  const found = readSubject(kind, record.subject_id);
+  if ("fault" in found)
+    return { row, seq, unread: { field: "/record/subject_id", value: shownValue(record.subject_id), reason: found.fault } };
+  const { category, severity, recommended_action: recommendedAction, starts_at: startsAt, expires_at: expiresAt } = record;
+  return { row: { ...row, kind, subject: found.subject, category, severity, recommendedAction, startsAt, expiresAt }, seq };
 }
 
 function jsonOf(text: string): unknown {

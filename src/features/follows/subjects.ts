@@ -1,36 +1,75 @@
-import { Snowflake } from "../../kernel/fields.ts";
+import { isIP } from "node:net";
+import { isSnowflake, Snowflake } from "../../kernel/fields.ts";
 import type { EntryKind } from "./follows.schema.ts";
+import { cellText, hostIn, hostKind, refanged } from "./written.ts";
 
+/** A subject in the one form it is stored in, or why there is none. */
+export type ReadSubject = { subject: string } | { fault: string };
+
+const userForms = /^(?:<@!?(\d+)>|(?:https?:\/\/)?(?:(?:www|ptb|canary)\.)?discord(?:app)?\.com\/users\/(\d+)\/?)$/i;
+const serverForms = /^(?:https?:\/\/)?(?:(?:www|ptb|canary)\.)?discord(?:app)?\.com\/channels\/(\d+)(?:\/[\d/]*)?$/i;
+/** An id as a spreadsheet shows it once it has taken it for a number. */
+const rounded = /^\d(?:[.,]\d+)?e\+?\d+$/i;
 const inviteCode = /^[A-Za-z0-9-]{2,64}$/;
-const hostName = /^(?=.{4,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/;
-const invites = /(?:discord\.gg|discord(?:app)?\.com\/invite)\/([A-Za-z0-9-]{2,64})/gi;
-const addresses = /https?:\/\/[^\s<>"']+/gi;
-/** Parents of a host that are looked for, too. */
-const maxLabels = 6;
+const inviteLink =
+  /^(?:https?:\/+)?(?:(?:(?:www|ptb|canary)\.)?discord(?:\.gg|(?:app)?\.com\/+invite)|\.gg)\/+(?:invite\/+)?([A-Za-z0-9-]{2,64})\/?(?:[?#].*)?$/i;
+const scheme = /^(?:https?|ftp|wss?):\/*|^\/\//i;
 
-const ofDiscord = (subject: string): string | undefined => Snowflake.safeParse(subject).data;
-const written: Readonly<Record<EntryKind, (subject: string) => string | undefined>> = {
-  user: ofDiscord,
-  server: ofDiscord,
-  invite: (code) => (inviteCode.test(code) ? code : undefined),
-  domain(name) {
-    const host = name.toLowerCase().replace(/\.$/, "");
-    return hostName.test(host) ? host : undefined;
-  },
-};
-
-/** A subject in the one form it is stored in; undefined for what is none of its kind. */
-export function subjectOf(kind: EntryKind, subject: string): string | undefined {
-  return written[kind](subject);
+function idOf(forms: RegExp, written: string): ReadSubject {
+  const cell = cellText(written);
+  const found = forms.exec(cell);
+  const id = found?.[1] ?? found?.[2] ?? cell;
+  if (isSnowflake(id)) return { subject: id };
+  if (rounded.test(cell)) return { fault: "A spreadsheet has rounded the id: format its column as text." };
+  return { fault: Snowflake.safeParse(id).error?.issues[0]?.message ?? "" };
 }
 
-/** The invites and domains that texts lead to; a domain with those above it, as an entry stands for all below. */
-export function linksIn(texts: readonly (string | null)[]): Readonly<Record<"invite" | "domain", readonly string[]>> {
-  const text = texts.filter((one) => one !== null).join("\n");
-  const hosts = [...text.matchAll(addresses)].flatMap(([address]) => (URL.canParse(address) ? [new URL(address).hostname] : []));
-  const domains = hosts.flatMap((host) => {
-    const labels = host.toLowerCase().split(".").slice(-maxLabels);
-    return labels.flatMap((_, index) => subjectOf("domain", labels.slice(index).join(".")) ?? []);
-  });
-  return { invite: [...new Set([...text.matchAll(invites)].flatMap(([, code]) => code ?? []))], domain: [...new Set(domains)] };
+function inviteOf(written: string): ReadSubject {
+  const cell = cellText(written);
+  const code = inviteLink.exec(refanged(cell))?.[1] ?? cell;
+  return inviteCode.test(code) ? { subject: code } : { fault: "Write the code of an invite, or a link such as discord.gg/code." };
+}
+
+const noDomain = { fault: "This is not a domain." };
+const forMany = { fault: "Anybody can register a domain below this one, so it would stand for all of them." };
+
+function domainOf(written: string): ReadSubject {
+  // Most lines of a list are in their form already, and there are many.
+  if (/^[a-z0-9.-]+\.[a-z]+$/.test(written) && hostIn(written) === written) return domainAt(written);
+  const cell = refanged(cellText(written));
+  // The rule of an ad blocker, with what it says besides the domain.
+  const line = /^\|\|([^^$]*)\^?(?:\$.*)?$/.exec(cell)?.[1] ?? cell;
+  const rest = line.replace(scheme, "");
+  const end = /[/?#]/.exec(rest)?.index ?? rest.length;
+  const authority = rest.slice(0, end);
+  const at = authority.lastIndexOf("@");
+  if (at !== -1 && rest === line) return { fault: "This is an email address, not a domain." };
+  // A rule for everything below a domain.
+  const name = authority.slice(at + 1).replace(/^\*?\.(?=[^.])/, "");
+  const host = /[\s*]/.test(name) ? undefined : hostIn(name);
+  if (host === undefined) return hostKind(name.toLowerCase()) === "suffix" ? forMany : noDomain;
+  // A page of a site is not the site: whoever lists a short link does not list all of them.
+  if (!/^\/*$/.test(rest.slice(end))) return { fault: "This leads to a page, not to a domain." };
+  if (isIP(host) !== 0 && isIP(name.replace(/:\d*$/, "")) === 0) return noDomain;
+  return domainAt(host);
+}
+
+function domainAt(host: string): ReadSubject {
+  const kind = hostKind(host);
+  if (kind === "none") return noDomain;
+  if (kind === "suffix") return forMany;
+  const bare = host.replace(/^www\./, "");
+  return { subject: bare !== host && hostKind(bare) === kind ? bare : host };
+}
+
+const readers: Readonly<Record<EntryKind, (written: string) => ReadSubject>> = {
+  user: (written) => idOf(userForms, written),
+  server: (written) => idOf(serverForms, written),
+  invite: inviteOf,
+  domain: domainOf,
+};
+
+/** What an entry is about, however people, spreadsheets and public lists write it. */
+export function readSubject(kind: EntryKind, written: string): ReadSubject {
+  return readers[kind](written);
 }

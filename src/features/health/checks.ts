@@ -4,6 +4,7 @@ import type { ForeignGuild } from "../../discord/guild-state.ts";
 import type { Discord } from "../../discord/client.ts";
 import type { EvidenceService } from "../evidence/evidence.service.ts";
 import type { NativeWatch } from "../native-actions/watch.ts";
+import type { FollowsService } from "../follows/follows.service.ts";
 import type { JobState } from "../../jobs.ts";
 import type { Deliveries } from "../workflows/delivery/deliveries.ts";
 import { failuresMs, failuresText, joinFailures } from "../../discord-actions/failures.ts";
@@ -51,6 +52,8 @@ export interface ChecksDeps extends Deps<"database" | "clock" | "guildState" | "
   /** Say what servers are set up for. */
   workflows: { direct: Pick<WorkflowsService["direct"], "actionsIn"> };
   listRules: Pick<Rules, "of">;
+  /** Says which lists of others cannot be read. */
+  follows: Pick<FollowsService, "inTrouble">;
 }
 
 interface Check {
@@ -61,12 +64,12 @@ interface Check {
 
 /**
  * What the health answer looks at: storage takes a commit, Discord is connected, the guild state is live, the audit is signed, review cards are
- * posted, jobs end well, the bot may do what servers are set up for, files of evidence can be kept, what was approved is carried out in time, and
- * nothing that the bot could not do waits for a person.
+ * posted, jobs end well, the bot may do what servers are set up for, files of evidence can be kept, what was approved is carried out in time,
+ * nothing that the bot could not do waits for a person, and lists of others can be read.
  */
 export function createChecks(databaseUrl: string, deps: ChecksDeps) {
   const { database, clock, audit, discord, cards, alerts, deliveries, evidence, jobStates, nativeWatch, guildState, servedGuilds } = deps;
-  const { workflows, listRules, lists } = deps;
+  const { workflows, listRules, lists, follows } = deps;
   let reached: { trouble: Promise<string | undefined>; at: number } | undefined;
   let latest: { check: Promise<Check>; at: number } | undefined;
 
@@ -131,6 +134,17 @@ export function createChecks(databaseUrl: string, deps: ChecksDeps) {
         status: late.status === "fail" ? "fail" : "warn",
         reason: [...(late.reason === undefined ? [] : [late.reason]), failed].join(" "),
       };
+    },
+    /** Lists of others that no longer say anything new, as they contradicted themselves or cannot be read. */
+    async followed_lists(): Promise<Check> {
+      const troubles = await follows.inTrouble();
+      if (troubles.length === 0) return { status: "pass" };
+      const named = troubles.slice(0, maxListed).map(({ name, state, problem: reason }) => {
+        const how = state === "stopped" ? "is stopped and waits for a reset" : "cannot be read";
+        return `The followed list ${JSON.stringify(name)} ${how}: ${reason ?? ""}`;
+      });
+      const more = troubles.length > maxListed ? [`And ${(troubles.length - maxListed).toString()} more.`] : [];
+      return { status: "warn", reason: [...named, ...more].join(" ") };
     },
     /** Each check is a durable commit, so that anyone who polls health shares one a second. */
     storage(): Promise<Check> {
@@ -225,6 +239,8 @@ function unseenTexts(ids: readonly string[]): string[] {
       ];
 }
 
+/** So many lists are named. */
+const maxListed = 5;
 /** So many servers that are not served are named; a public bot can be added to many. */
 const maxForeign = 10;
 

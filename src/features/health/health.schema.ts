@@ -80,6 +80,9 @@ export const HealthView = z
         description:
           "Warns where the bot could not do something to a person in the last 7 days and nobody has tried it again, or where what lists ask for has been due for a minute; fails after an hour",
       }),
+      followed_lists: CheckView.meta({
+        description: "Warns where a list of others is stopped, or could not be read three times in a row",
+      }),
     }),
     time: Timestamp,
   })

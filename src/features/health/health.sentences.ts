@@ -35,6 +35,10 @@ export const healthSentences: Sentences = {
   "The job {name} failed at {at}. The log says why.": "Die Aufgabe {name} schlug {at} fehl. Das Log sagt, warum.",
   "What approvals left to be done": "Was Genehmigungen zu tun ließen,",
   "What servers do about listed people": "Was Server mit gelisteten Personen tun,",
+  "The followed list {name} is stopped and waits for a reset: {problem}":
+    "Die Liste {name}, der ihr folgt, ist angehalten und muss von vorn begonnen werden: {problem}",
+  "The followed list {name} cannot be read: {problem}": "Die Liste {name}, der ihr folgt, ist nicht lesbar: {problem}",
+  "And {count} more.": "Und {count} weitere.",
   "{what} is late: {count} due, the oldest since {at}. Look at the connection to Discord first, then at the log.":
     "{what} verspätet sich: {count} fällig, das älteste seit {at}. Sieh zuerst nach der Verbindung zu Discord, dann ins Log.",
   "The check took too long.": "Die Prüfung hat zu lange gedauert.",

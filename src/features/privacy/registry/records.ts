@@ -121,6 +121,7 @@ export const recordColumns = {
       problem: "sentence",
       cursor: "other",
       taken: "id",
+      unreadLines: "other",
     },
   },
   FollowedEntry: {

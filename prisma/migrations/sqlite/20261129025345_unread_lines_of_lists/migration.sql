@@ -1,0 +1,5 @@
+-- AlterTable
+ALTER TABLE "followed_lists" ADD COLUMN "unread" INTEGER NOT NULL DEFAULT 0;
+
+-- AlterTable
+ALTER TABLE "followed_lists" ADD COLUMN "unread_lines" JSONB;
