@@ -70,7 +70,7 @@ async function listOf(text: string, { from, to, cuts }: List, slices: TimeSlices
     if (end - begin < partLength && end !== to) continue;
     const part = text.slice(begin, end);
     // An empty part beside others is a comma too many, which a part alone would not show.
-    if (cuts.length > 0 && part.trim() === "") throw new SyntaxError("An entry of a list is missing.");
+    if (cuts.length > 0 && part.trim() === "") throw new SyntaxError("an entry of a list is missing");
     for (const entry of JSON.parse(`[${part}]`) as unknown[]) entries.push(entry);
     begin = end + 1;
     if (slices.isSpent()) await slices.next();

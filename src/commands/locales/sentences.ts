@@ -128,6 +128,7 @@ export const commonSentences: Sentences = {
   "A mistyped filter would list everything, so unknown parameters are refused.":
     "Mit einem vertippten Filter stünde alles in der Liste, deshalb werden unbekannte Angaben abgelehnt.",
   "The date is later than any that can be kept.": "So späte Zeitpunkte lassen sich nicht speichern.",
+  "The date is outside the years 1 to 8999.": "Das Datum liegt nicht in den Jahren 1 bis 8999.",
   "The date is earlier than any that can be kept.": "So frühe Zeitpunkte lassen sich nicht speichern.",
   "At most 100 years; leave it out or send null where permanent is meant.":
     "Höchstens 100 Jahre; lass es weg, wenn es auf Dauer sein soll.",
