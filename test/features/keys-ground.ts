@@ -1,3 +1,4 @@
+import { pino } from "pino";
 import { createAuditService } from "../../src/features/audit/audit.service.ts";
 import { createAuthenticate } from "../../src/features/keys/authenticate.ts";
 import { createKeysService } from "../../src/features/keys/keys.service.ts";
@@ -26,7 +27,13 @@ export async function createKeys(pollMs = 60_000) {
     const audit = createAuditService({ database, cursors });
     const ground = { database, audit, access: nobody, cursors, clock };
     const journals = createJournals(ground);
-    const permissions = createPermissionsService({ ...ground, ...journals, servedGuilds: new Set(), guildState: nobody });
+    const permissions = createPermissionsService({
+      ...ground,
+      ...journals,
+      logger: pino({ level: "silent" }),
+      servedGuilds: new Set(),
+      guildState: nobody,
+    });
     return { permissions, keys: createKeysService({ ...ground, ...journals, permissions, pepper: secret, logger }) };
   };
   const { permissions, keys } = service(fresh.database);

@@ -1,3 +1,4 @@
+import { pino } from "pino";
 import fc from "fast-check";
 import { expect, test, vi } from "vitest";
 import { openDatabase } from "../../src/database/database.ts";
@@ -269,7 +270,13 @@ test("bootstrap names an owner whom a running server notices, with a key for eve
   const audit = createAuditService({ database: other, cursors });
   const ground = { database: other, audit, access: nobody, cursors };
   const journals = createJournals(ground);
-  const permissions = createPermissionsService({ ...ground, ...journals, servedGuilds: new Set(), guildState: nobody });
+  const permissions = createPermissionsService({
+    ...ground,
+    ...journals,
+    logger: pino({ level: "silent" }),
+    servedGuilds: new Set(),
+    guildState: nobody,
+  });
   const { key, delegation } = await createKeysService({ ...ground, ...journals, permissions, pepper: secret }).bootstrap(cli(), {
     owner: "80351110224678912",
   });

@@ -85,7 +85,7 @@ export async function createHouse(options: HouseOptions = {}) {
   const audit = createAuditService({ database, cursors });
   const ground = { database, audit, access, servedGuilds, guildState, cursors, clock: options.clock ?? clock };
   const journals = createJournals(ground);
-  const permissions = createPermissionsService({ ...ground, ...journals });
+  const permissions = createPermissionsService({ ...ground, ...journals, logger: pino({ level: "silent" }) });
   const keys = createKeysService({ ...ground, ...journals, permissions, pepper: secret });
   const store = createKeyStore({ database, keys, permissions, access, pepper: secret, pollMs: 50 });
   const staff = createStaffService({ ...ground, ...journals, permissions, keys, roster: { leaveInTx: () => Promise.resolve() } });

@@ -1,7 +1,8 @@
+import type { Logger } from "pino";
 import type { Deps } from "../deps.ts";
 import type { Tx } from "../../database/database.ts";
 import { earliestOf } from "../../database/earliest.ts";
-import { inBatches } from "../../kernel/pause.ts";
+import { sweepIsolated } from "../../kernel/isolated.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
@@ -13,6 +14,7 @@ import { createUserRows } from "./user-rows.ts";
 export interface ExpiryDeps extends Deps<"database" | "access" | "clock"> {
   audit: AuditService;
   events: EventsService;
+  logger: Logger;
 }
 
 /** People per transaction. */
@@ -21,7 +23,7 @@ const batch = 100;
 /**
  * What time does to entries and suspensions. Decisions ignore what has ended at once; this takes it off the books.
  */
-export function createExpiry({ database, audit, events, access, clock }: ExpiryDeps) {
+export function createExpiry({ database, audit, events, access, clock, logger }: ExpiryDeps) {
   const userRows = createUserRows(access);
 
   /** @returns whether anything of this person had ended */
@@ -43,27 +45,34 @@ export function createExpiry({ database, audit, events, access, clock }: ExpiryD
     return true;
   }
 
-  async function expireBatch(call: Call): Promise<number> {
-    const due = await database.read.userPermission.findMany({
-      where: { expiresAt: { lte: clock.now() } },
+  const findDue = (after: { userId: string } | undefined): Promise<{ userId: string }[]> =>
+    database.read.userPermission.findMany({
+      where: { expiresAt: { lte: clock.now() }, ...(after !== undefined && { userId: { gt: after.userId } }) },
       select: { userId: true },
       distinct: ["userId"],
       orderBy: { userId: "asc" },
       take: batch,
     });
-    if (due.length === 0) return 0;
-    return await database.write(call, async (tx) => {
+
+  const expireAll = (call: Call, due: readonly { userId: string }[]): Promise<number> =>
+    database.write(call, async (tx) => {
       let people = 0;
       for (const { userId } of due) people += (await expireOf(tx, userId)) ? 1 : 0;
       return people;
     });
-  }
 
   return {
     /** End every entry and suspension past its end. @returns how many people it was about */
     async expireEntries(call: Call): Promise<number> {
       requirePermission(call, permissionsPolicy.jobs);
-      return await inBatches(batch, () => expireBatch(call));
+      return await sweepIsolated({
+        size: batch,
+        find: findDue,
+        work: (due) => expireAll(call, due),
+        logger,
+        failure: "what somebody's permissions have lost by time could not be taken off the books; it is tried again in a minute",
+        idsOf: ({ userId }) => ({ user_id: userId }),
+      });
     },
 
     /** When the next entry or suspension ends. */

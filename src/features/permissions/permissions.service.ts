@@ -1,3 +1,4 @@
+import type { Logger } from "pino";
 import type { Deps } from "../deps.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
 import { systemClock, type Clock } from "../../kernel/clock.ts";
@@ -26,6 +27,7 @@ export interface PermissionsDeps extends Deps<"database" | "servedGuilds" | "acc
   audit: AuditService;
   events: EventsService;
   confirmations: ConfirmationsService;
+  logger: Logger;
   clock?: Clock;
 }
 
