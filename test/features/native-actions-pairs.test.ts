@@ -174,32 +174,35 @@ test("whatever comes first, what is recorded is what happened", async () => {
   await fc.assert(fc.asyncProperty(plays, assertTrue), { numRuns: sizeOf({ quick: 60, all: 120, long: 3000 }) });
 }, 600_000);
 
-test.each([true, false])("a prune of members is recorded about nobody, and other entries about nobody are read over, by the gateway: %s", async (byGateway) => {
-  const log: Logged[] = [];
-  const watch = await openWatch(log, true);
-  await vi.advanceTimersByTimeAsync(1000);
-  const options = { delete_member_days: "7", members_removed: "40" };
-  const id = (number: number): string => (BigInt(idAt(new Date())) + BigInt(number)).toString();
-  const entries = [
-    { id: id(1), action_type: 21, user_id: actorId, target_id: null, options },
-    { id: id(2), action_type: 21, user_id: null, options },
-    { id: id(3), action_type: 22, user_id: actorId, target_id: null },
-    { id: id(4), action_type: 20, user_id: null, target_id: userOf(1), reason: null },
-    // A bulk ban has an entry for each person.
-    { id: id(5), action_type: 22, user_id: null, target_id: userOf(2), changes: null },
-    { id: id(6), action_type: 22, user_id: actorId, target_id: userOf(3) },
-  ];
-  log.push(...entries.map((entry) => ({ entry, visibleAt: Date.now() })));
-  for (const entry of byGateway ? entries : []) watch.entry(guildId, entry);
-  for (const person of [2, 3]) watch.ban("ban", guildId, userOf(person));
-  watch.present(guildId);
-  await settle(watch);
-  const rows = await database.read.nativeAction.findMany({ orderBy: { entryId: "asc" } });
-  expect(rows.map(({ kind, userId, actorId: who }) => [kind, userId, who])).toEqual([
-    ["prune", null, actorId],
-    ["prune", null, null],
-    ["kick", userOf(1), null],
-    ["ban", userOf(2), null],
-    ["ban", userOf(3), actorId],
-  ]);
-});
+test.each([true, false])(
+  "a prune of members is recorded about nobody, and other entries about nobody are read over, by the gateway: %s",
+  async (byGateway) => {
+    const log: Logged[] = [];
+    const watch = await openWatch(log, true);
+    await vi.advanceTimersByTimeAsync(1000);
+    const options = { delete_member_days: "7", members_removed: "40" };
+    const id = (number: number): string => (BigInt(idAt(new Date())) + BigInt(number)).toString();
+    const entries = [
+      { id: id(1), action_type: 21, user_id: actorId, target_id: null, options },
+      { id: id(2), action_type: 21, user_id: null, options },
+      { id: id(3), action_type: 22, user_id: actorId, target_id: null },
+      { id: id(4), action_type: 20, user_id: null, target_id: userOf(1), reason: null },
+      // A bulk ban has an entry for each person.
+      { id: id(5), action_type: 22, user_id: null, target_id: userOf(2), changes: null },
+      { id: id(6), action_type: 22, user_id: actorId, target_id: userOf(3) },
+    ];
+    log.push(...entries.map((entry) => ({ entry, visibleAt: Date.now() })));
+    for (const entry of byGateway ? entries : []) watch.entry(guildId, entry);
+    for (const person of [2, 3]) watch.ban("ban", guildId, userOf(person));
+    watch.present(guildId);
+    await settle(watch);
+    const rows = await database.read.nativeAction.findMany({ orderBy: { entryId: "asc" } });
+    expect(rows.map(({ kind, userId, actorId: who }) => [kind, userId, who])).toEqual([
+      ["prune", null, actorId],
+      ["prune", null, null],
+      ["kick", userOf(1), null],
+      ["ban", userOf(2), null],
+      ["ban", userOf(3), actorId],
+    ]);
+  },
+);
