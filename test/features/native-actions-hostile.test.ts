@@ -61,7 +61,7 @@ const unreadable: Record<string, Given> = {
   "no target": { target_id: null },
   "a target that is no id": { target_id: "\0\ud800" },
   "a target out of range": { target_id: "99999999999999999999" },
-  "a target that is a number": { target_id: 80351110224678915 },
+  "a target that is a number": { target_id: Number(person) },
   "no type": { action_type: null },
   "a type that is an object": { action_type: {} },
   "an end that is no date": { action_type: 24, changes: [{ key: "communication_disabled_until", new_value: "soon" }] },

@@ -95,7 +95,7 @@ test("what was done while the service was away is read from where it stopped, in
   const rows = await world.app.database.read.nativeAction.findMany({ orderBy: [{ at: "asc" }, { id: "asc" }] });
   const log = world.guild.auditLog();
   expect(rows.map(({ entryId }) => entryId ?? "").toSorted()).toEqual(log.map(({ id }) => id).toSorted());
-  expect(rows.map(({ userId }) => userId).toSorted()).toEqual(people.map(({ id }) => id).toSorted());
+  expect(rows.map(({ userId }) => userId ?? "").toSorted()).toEqual(people.map(({ id }) => id).toSorted());
   expect(rows.every(({ actorId, kind }) => actorId === mona.id && kind === "ban")).toBe(true);
   expect(await actionsOf(world, people[0]!, owner)).toHaveLength(1);
   await world.restart();

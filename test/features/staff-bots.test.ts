@@ -18,7 +18,7 @@ async function robotWith(world: World, level: Level): Promise<User> {
 
 const access = async (world: World, { id }: User) => (await world.get(`/staff/${id}/access`)).body.data;
 const staffIds = async (world: World, query = "") =>
-  (await world.get(`/staff?limit=200${query}`)).body.data.map(({ user }: { user: { id: string } }) => user.id as string);
+  (await world.get(`/staff?limit=200${query}`)).body.data.map(({ user }: { user: { id: string } }) => user.id);
 const name = (world: World, { id }: User, actor: User, entry: object = {}) =>
   world.patch(
     `/permissions/users/${id}`,
