@@ -137,6 +137,8 @@ export function createAccess(options: AccessOptions) {
 
   /** The access by what is stored; synchronous. Somebody not stored looks like a stranger: ask `resolve` for them. */
   const of = (userId: string): Access => find(userId) ?? build(userId, [], false);
+  /** As {@link of}; anyone whom memory does not know is unknown for as long as it has gaps, and no stranger. */
+  const known = (userId: string): Access => find(userId) ?? build(userId, [], false, { isUnanswered: !isCertain() });
   /** Everyone who may be staff: stored people and owners. */
   const people = (): string[] => [...new Set([...guildState.trackedUsers(), ...facts.owners()])];
   const refsOf = (userId: string): string[] => presentRefs(guildState.members(userId), isPresentGuild);
@@ -160,6 +162,7 @@ export function createAccess(options: AccessOptions) {
       timers.push(again(facts.pollOwners, pollMs), again(facts.pollListings, listingsMs));
     },
     of,
+    known,
     /** The standing, asking Discord about people who are not stored; at once where everything is in memory. */
     resolve: (userId: string): Access | Promise<Access> => find(userId) ?? lookUp(userId),
     /** Who acts: as `resolve`, at once where memory tells. While every member list is known, anyone who is not stored is no staff. */
