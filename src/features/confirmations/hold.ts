@@ -4,7 +4,6 @@ import { isDeepStrictEqual } from "node:util";
 import type { Tx } from "../../database/database.ts";
 import type { Confirmation, Prisma } from "../../generated/sqlite/client.ts";
 import type { Actor, Call } from "../../kernel/call.ts";
-import { confirmedLimit, confirmedSize } from "../../discord/confirmed-text.ts";
 import { addSeconds } from "../../kernel/clock.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import type { Held } from "../../kernel/held.ts";
@@ -45,6 +44,8 @@ export interface Confirmable {
 interface HoldDeps extends Deps<"audit" | "events"> {
   confirmInDiscord: readonly Confirmable["group"][];
   secondPersonForDanger: boolean;
+  /** Whether a change can be shown whole to whoever confirms it. */
+  fits?: (summary: string) => boolean;
   /** Whether an action is registered. */
   isKnown: (action: string) => boolean;
 }
@@ -104,7 +105,10 @@ export function createHold(deps: HoldDeps): (tx: Tx, change: Confirmable) => Pro
     if (actor === null)
       throw new ProblemError("acting_user_required", { detail: "This change has to be confirmed: name the person who asks." });
     if (!isKnown(change.action)) throw new Error(`nothing is registered to carry out ${change.action}`);
-    requireShowable(change);
+    if (deps.fits?.(change.summary) === false)
+      throw new ProblemError("validation_failed", {
+        detail: "It is too much to be shown whole to whoever has to confirm it. Split it into several changes.",
+      });
     await lockAsked(tx);
     await requireKey(tx);
     const pending = await tx.db.confirmation.findMany({
@@ -115,14 +119,6 @@ export function createHold(deps: HoldDeps): (tx: Tx, change: Confirmable) => Pro
     if (known === undefined) refuseTooMany(pending, tx.now);
     return heldOf(known ?? (await insert(tx, actor, change, needs)));
   };
-}
-
-/** What is confirmed is shown whole. @throws ProblemError validation_failed */
-function requireShowable({ summary }: Confirmable): void {
-  if (confirmedSize(summary) <= confirmedLimit) return;
-  throw new ProblemError("validation_failed", {
-    detail: "It is too much to be shown whole to whoever has to confirm it. Split it into several changes.",
-  });
 }
 
 /** A change that waits lapses with the key it was asked with. */
