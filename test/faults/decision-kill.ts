@@ -68,7 +68,7 @@ export async function openOn(url: string, secondsLater = 0) {
     logger: pino({ level: "silent" }),
     clock: { now: () => new Date(Date.now() + secondsLater * 1000) },
   });
-  Object.assign(services.access, { of: owner, actorOf: owner, resolve: (id: string) => Promise.resolve(owner(id)) });
+  Object.assign(services.access, { of: owner, known: owner, actorOf: owner, resolve: (id: string) => Promise.resolve(owner(id)) });
   return {
     services,
     async close() {

@@ -79,7 +79,7 @@ export async function createGround({ url: shared, referencePrefix }: GroundOptio
   const { database, audit, blacklist, cases, workflows } = services;
   const people = new Map<string, Actor>();
   const of = (userId: string): Actor => people.get(userId) ?? stranger(userId);
-  Object.assign(services.access, { of, actorOf: of, resolve: (userId: string) => Promise.resolve(of(userId)) });
+  Object.assign(services.access, { of, known: of, actorOf: of, resolve: (userId: string) => Promise.resolve(of(userId)) });
 
   const callOf = (asking: Asking): Call => ({
     client: { id: "client", name: "client", allows: createScopes((asking.scopes ?? "*").split(",")) },

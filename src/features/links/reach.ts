@@ -21,6 +21,8 @@ export interface LinkReach {
   reachOfAll(db: LinkReader, userIds: readonly string[]): Promise<Map<string, LinkedAccount[]>>;
   /** The accounts of one person: the group over confirmed links, without the one asked for. */
   linkedAccountsOf(db: LinkReader, userId: string): Promise<string[]>;
+  /** The same for several people, in a number of statements that does not grow with theirs. */
+  linkedAccountsOfAll(db: LinkReader, userIds: readonly string[]): Promise<Map<string, string[]>>;
 }
 
 /** Accounts of one statement, each twice; SQLite is given at most 999 values. */
@@ -63,11 +65,20 @@ export function createLinkReach(): LinkReach {
       return found;
     },
 
-    async linkedAccountsOf(db, userId) {
-      const { members } = await walk(stored(db, { confidence: "confirmed" }), [userId]);
-      return accounts(members, "confirmed", [userId]).map((account) => account.userId);
+    linkedAccountsOf: (db, userId) => linkedOver(stored(db, { confidence: "confirmed" }), userId),
+
+    async linkedAccountsOfAll(db, userIds) {
+      const edgesOf = await gather(stored(db, { confidence: "confirmed" }), userIds);
+      const found = new Map<string, string[]>();
+      for (const userId of userIds) found.set(userId, await linkedOver(edgesOf, userId));
+      return found;
     },
   };
+}
+
+async function linkedOver(edgesOf: EdgesOf, userId: string): Promise<string[]> {
+  const { members } = await walk(edgesOf, [userId]);
+  return inOrder([...members].filter((id) => id !== userId));
 }
 
 async function reachOver(edgesOf: EdgesOf, userId: string): Promise<LinkedAccount[]> {

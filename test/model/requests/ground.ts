@@ -18,7 +18,13 @@ export async function createRequestsGround() {
   const { services, database } = ground;
   const known = services.access.of;
   const of = (userId: string) => ({ ...known(userId), held: [], members: [], status: null, overrides: [] });
-  Object.assign(services.access, { of, actorOf: of, resolve: (userId: string) => Promise.resolve(of(userId)), role: () => undefined });
+  Object.assign(services.access, {
+    of,
+    known: of,
+    actorOf: of,
+    resolve: (userId: string) => Promise.resolve(of(userId)),
+    role: () => undefined,
+  });
   const ids = new Map<string, string>();
   let start = 0;
   const idOf = (name: string): string => ids.get(name) ?? name;

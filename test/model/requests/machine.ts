@@ -93,7 +93,26 @@ export function judge(model: Model, request: Request, by: Person, attempt: Attem
     const isLate = (status === "approved" || status === "denied") && (attempt.action === "approve" || attempt.action === "deny");
     return isLate ? refuse(409, "already_decided") : illegal;
   }
-  return lead(model, request, by, attempt, status);
+  return lead(model, lapse(model, request, by, attempt.action), by, attempt, status);
+}
+
+const isVote = (action: Action): boolean => ["approve", "deny", "abstain", "object", "reverse"].includes(action);
+
+/** With each vote those before it are judged: of who is partial or outranked by now, and of a person who voted by two accounts the last counts. */
+export function lapse<Voted extends Request>(model: Model, request: Voted, by: Person, action: Action): Voted {
+  const status = statusOf(model, request);
+  const isReversal = action === "reverse";
+  if (!isVote(action) || !(isReversal ? status === "approved" : open.includes(status))) return request;
+  const counted = new Set<string>([by, ...linkedAccountsOf(model, by)]);
+  const votes = request.votes.toReversed().map((vote) => {
+    const isJudged = vote.payload === request.payload && (vote.verdict === "reverse") === isReversal && vote.by !== by;
+    if (!isJudged || vote.isLapsed === true) return vote;
+    if (counted.has(vote.by) || isPartial(model, request, vote.by) || isOutranked(model, request, vote.by))
+      return { ...vote, isLapsed: true };
+    for (const name of [vote.by, ...linkedAccountsOf(model, vote.by)]) counted.add(name);
+    return vote;
+  });
+  return { ...request, votes: votes.toReversed() };
 }
 
 /** Whether the same was done by the same person. */
@@ -102,7 +121,7 @@ function isRepeated(model: Model, request: Request, by: Person, { action, assign
   const isOpen = open.includes(status);
   const isClaimed = request.leaseUntil > model.now;
   const said = (verdict: Vote["verdict"]) =>
-    request.votes.some((vote) => vote.by === by && vote.verdict === verdict && vote.payload === request.payload);
+    request.votes.some((vote) => vote.by === by && vote.verdict === verdict && vote.payload === request.payload && vote.isLapsed !== true);
   switch (action) {
     case "approve":
       return said("approve") && (isOpen ? request.held === null : status === "approved");
@@ -152,9 +171,11 @@ export function isOutranked(model: Model, request: Request, by: Person): boolean
   );
 }
 
-export const sumOf = ({ votes, payload }: Pick<Request, "votes" | "payload">): number =>
-  votes.filter((vote) => vote.payload === payload && vote.verdict === "approve").length -
-  votes.filter((vote) => vote.payload === payload && vote.verdict === "object").length;
+const counting = ({ votes, payload }: Pick<Request, "votes" | "payload">, verdict: Vote["verdict"]): Vote[] =>
+  votes.filter((vote) => vote.payload === payload && vote.verdict === verdict && vote.isLapsed !== true);
+
+export const sumOf = (request: Pick<Request, "votes" | "payload">): number =>
+  counting(request, "approve").length - counting(request, "object").length;
 
 /** One vote per person and payload; a reversal is a matter of its own. */
 export function withVote({ votes, payload }: Request, by: Person, verdict: Vote["verdict"]): Vote[] {
@@ -214,7 +235,7 @@ function lead(model: Model, request: Request, by: Person, { action, steal, overr
       return { next: { status: "pending", payload: request.payload + 1, tier: 0, assignee: null } };
     }
     case "reverse":
-      return reverse(request, by, override, mayOverride);
+      return reverse(model, request, by, override, mayOverride);
     case "abstain":
       return { next: { vote: "abstain" } };
     case "object": {
@@ -224,12 +245,12 @@ function lead(model: Model, request: Request, by: Person, { action, steal, overr
   }
 }
 
-function reverse(request: Request, by: Person, override: boolean, mayOverride: boolean): Judged {
-  const said = (verdict: Vote["verdict"], votes: readonly Vote[]) =>
-    votes.filter((vote) => vote.verdict === verdict && vote.payload === request.payload).map((vote) => vote.by);
-  const approvers = said("approve", request.votes);
-  const isSole = approvers.length === 1 && approvers[0] === by;
-  const isEnough = said("reverse", withVote(request, by, "reverse")).length >= policies[request.draft.kind].reversals;
+function reverse(model: Model, request: Request, by: Person, override: boolean, mayOverride: boolean): Judged {
+  const own = new Set<string>([by, ...linkedAccountsOf(model, by)]);
+  const approvers = counting(request, "approve");
+  const isSole = approvers.length > 0 && approvers.every((vote) => own.has(vote.by));
+  const isEnough =
+    counting({ ...request, votes: withVote(request, by, "reverse") }, "reverse").length >= policies[request.draft.kind].reversals;
   if (override && (isSole || !isEnough) && !mayOverride) return denied;
   if (isSole && !override) return refuse(403, "conflict_of_interest");
   return { next: { vote: "reverse", ...((isEnough || override) && { status: "reversed" }) } };

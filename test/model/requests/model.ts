@@ -45,6 +45,8 @@ export interface Vote {
   by: Person;
   verdict: "approve" | "deny" | "abstain" | "object" | "reverse";
   payload: number;
+  /** Whether it no longer counts, as its author could not cast it when a later one came. */
+  isLapsed?: boolean;
 }
 
 /** A request as the model has it. Times are minutes since the sequence began. */

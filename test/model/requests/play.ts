@@ -4,7 +4,7 @@ import { begin, blockersOf, carryOut, inForce, reopenedBy, takeBack } from "./fo
 import { sweepRoster } from "./force.people.ts";
 import { runMerges } from "./force.servers.ts";
 import type { Reply, RequestsGround } from "./ground.ts";
-import { allowedTo, canSee, judge, mayAsk, sumOf, withVote, type Judged, type Next } from "./machine.ts";
+import { allowedTo, canSee, judge, lapse, mayAsk, sumOf, withVote, type Judged, type Next } from "./machine.ts";
 import { emptyModel, leaseMinutes, nth, open, requiredFor, statusOf, type Model, type Request } from "./model.ts";
 import { people, told, type Act, type Person, type Step } from "./steps.ts";
 import { has } from "./rights.ts";
@@ -123,7 +123,8 @@ async function act(it: Play, request: Request, step: Act): Promise<void> {
       [statusOf(model, request), isFinal, request.revision, request.required + request.tier],
       reply,
     );
-    if (reply.body.approvals.have !== undefined) requireEqual("approvals", reply.body.approvals.have, Math.max(0, sumOf(request)), reply);
+    const counted = isReplay ? lapse(model, request, by, action) : request;
+    if (reply.body.approvals.have !== undefined) requireEqual("approvals", reply.body.approvals.have, Math.max(0, sumOf(counted)), reply);
   }
   await look(it, request);
 }
@@ -169,7 +170,7 @@ function apply(model: Model, request: Request, step: Act, next: Next, change: Re
     if (request.assignee === by) request.leaseUntil = model.now + leaseMinutes;
     if (next.assignee !== undefined)
       Object.assign(request, { assignee: next.assignee, leaseUntil: next.assignee === null ? 0 : model.now + leaseMinutes });
-    if (next.vote !== undefined) request.votes = withVote(request, by, next.vote);
+    if (next.vote !== undefined) request.votes = withVote(lapse(model, request, by, action), by, next.vote);
     request.status = next.status ?? before;
     request.tier = next.tier ?? request.tier;
     request.payload = next.payload ?? request.payload;

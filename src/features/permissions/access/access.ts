@@ -140,6 +140,8 @@ export function createAccess(options: AccessOptions) {
 
   /** The access by what is stored; synchronous. Somebody not stored looks like a stranger: ask `resolve` for them. */
   const of = (userId: string): Access => find(userId) ?? build(userId, [], false);
+  /** As {@link of}; anyone whom memory does not know is unknown for as long as it has gaps, and no stranger. */
+  const known = (userId: string): Access => find(userId) ?? build(userId, [], false, { isUnanswered: !isCertain() });
   /** Everyone who may be staff: stored people and owners. */
   const people = (): string[] => [...new Set([...guildState.trackedUsers(), ...facts.owners()])];
   /** Whether the account is a bot that nobody has named: what it holds in Discord counts for nothing. */
@@ -166,6 +168,7 @@ export function createAccess(options: AccessOptions) {
       timers.push(again(facts.pollOwners, pollMs), again(facts.pollListings, listingsMs));
     },
     of,
+    known,
     /** The standing, asking Discord about people who are not stored; at once where everything is in memory. */
     resolve: (userId: string): Access | Promise<Access> => find(userId) ?? lookUp(userId),
     /** Who acts: as `resolve`, at once where memory tells. While every member list is known, anyone who is not stored is no staff. */

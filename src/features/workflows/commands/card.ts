@@ -184,13 +184,15 @@ function isEmpty(value: unknown): boolean {
   return Object.values(value).every(isEmpty);
 }
 
-function stateFields({ status, priority, urgent, approvals, timers }: WorkflowView, t: Translate): Fields {
-  const { have, required } = approvals;
+function stateFields({ status, priority, urgent, approvals, timers, payload_revision: payload }: WorkflowView, t: Translate): Fields {
+  const { have, required, votes } = approvals;
+  const lapsed = votes.filter((vote) => vote.lapsed_at !== null && vote.payload_revision === payload);
   const { due_decision_at: due, paused_at: paused } = timers;
   const isOpen = openStates.has(status);
   return [
     ["state", t(`= ${status}`)],
     ["votes", have === undefined ? t("card votes-hidden", { required }) : `${have.toString()}/${required.toString()}`],
+    ["lapsed", lapsed.map(({ actor }) => mentionOf(actor.id)).join(", ")],
     ["due", !isOpen || due === null ? undefined : paused === null ? momentOf(due, "R") : t("card paused")],
     ["priority", urgent ? `${t(`= ${priority}`)} · ${t("card urgent")}` : t(`= ${priority}`)],
   ];

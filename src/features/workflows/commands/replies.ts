@@ -10,7 +10,7 @@ import type { Page } from "../../../kernel/page.ts";
 import type { CommandInput } from "../../../commands/entry.ts";
 import { textIn } from "../../../commands/input.ts";
 import { unlessRefused } from "../../../commands/records.ts";
-import { cut, momentOf } from "../../../commands/show.ts";
+import { cut, mentionOf, momentOf } from "../../../commands/show.ts";
 import { textFor, type TextKey, type Translate } from "../../../commands/texts.ts";
 
 const maxLength = 900;
@@ -68,7 +68,9 @@ export function decisionText(
   const filled = { name, status: t(`= ${status}`), have: approvals.have, required: approvals.required };
   const own = textFor(`decided ${verb}`, t) === undefined ? undefined : t(`decided ${verb}` as TextKey, filled);
   const head = final ? t("decided final", filled) : (own ?? t("decided vote", filled));
-  return [replayed === true ? t("decided before", { head }) : head, ...effectLines(effects, t)].join("\n");
+  const { lapsed = [] } = approvals;
+  const lost = lapsed.length === 0 ? [] : [t("decided lapsed", { users: lapsed.map(mentionOf).join(", ") })];
+  return [replayed === true ? t("decided before", { head }) : head, ...lost, ...effectLines(effects, t)].join("\n");
 }
 
 /** What a decision did, a line each. */

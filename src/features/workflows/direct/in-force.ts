@@ -55,7 +55,9 @@ async function requestsOf({ workflowEffect }: TransactionClient, { guildId, user
     if (discord?.kind !== kind) return [];
     const end = discord.kind === "timeout" ? new Date(discord.until) : (effects.find(({ dueAt }) => dueAt !== null)?.dueAt ?? null);
     if (discord.kind === "timeout" && end !== null && end <= now) return [];
-    const approvers = votes.filter(({ about, verdict }) => about === "decision" && verdict === "approve").length;
+    const approvers = votes.filter(
+      ({ about, verdict, lapsedAt }) => about === "decision" && verdict === "approve" && lapsedAt === null,
+    ).length;
     return [{ payload: jsonObject(payload), approvers, seconds: secondsBetween(at, end) }];
   });
 }

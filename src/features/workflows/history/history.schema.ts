@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { listQuery, redacted, Timestamp, UserRef } from "../../../kernel/fields.ts";
+import { listQuery, redacted, Snowflake, Timestamp, UserRef } from "../../../kernel/fields.ts";
 
 export const HistoryQuery = z.strictObject(listQuery).meta({ id: "WorkflowHistoryQuery" });
 export type HistoryQuery = z.input<typeof HistoryQuery>;
@@ -14,6 +14,7 @@ const StepData = z
     effects: z.record(z.string(), z.boolean()).optional().meta({ description: "Consequences that were switched on or off" }),
     changed: z.record(z.string(), z.unknown()).optional().meta({ description: "What an amendment changed, each field with what it was" }),
     break_glass: z.boolean().optional(),
+    lapsed: z.array(Snowflake).optional().meta({ description: "Whose earlier votes no longer count since this one" }),
   })
   .meta({ id: "WorkflowStepData" });
 

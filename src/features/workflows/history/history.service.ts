@@ -8,7 +8,7 @@ import { sideOf, type Side } from "../comments/comments.policy.ts";
 import { HistoryQuery as Query, type HistoryQuery, type StepView } from "./history.schema.ts";
 import { policyOf } from "../policies/policies.ts";
 import { isOpenStatus, verdicts } from "../state/table.ts";
-import { statusAt, decidePermission, readPermission, type Request } from "../requests/workflows.policy.ts";
+import { hasVotedOn, statusAt, decidePermission, readPermission, type Request } from "../requests/workflows.policy.ts";
 import { userRef } from "../requests/presenter.ts";
 import { createVisibility, noClearance, seesRedactions, type Clearance, type FieldClasses } from "../../../kernel/visibility.ts";
 
@@ -25,7 +25,7 @@ export function createHistory({ database, guildState, reach, cursors, clock, fin
   async function blindness(call: Call, request: Request): Promise<Prisma.WorkflowStepWhereInput> {
     const { blind_votes: isBlind } = await policyOf(database.read, request.type as WorkflowKind);
     const actor = call.actor?.id ?? "";
-    const hasVoted = request.votes.some(({ actorId, payloadRevision }) => actorId === actor && payloadRevision === request.payloadRevision);
+    const hasVoted = hasVotedOn(request, actor);
     if (!isBlind || hasVoted || !isOpenStatus(statusAt(request, clock.now()))) return {};
     return { NOT: { action: { in: [...verdicts] }, actorId: { not: actor } } };
   }
@@ -92,6 +92,7 @@ const stepFields = {
     duration: "public",
     effects: "staff",
     break_glass: "public",
+    lapsed: "public",
   },
 } as const satisfies Omit<FieldClasses<StepView>, "data"> & { data: object };
 const visibleOf = byKind((payload) =>

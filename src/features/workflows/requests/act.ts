@@ -25,7 +25,7 @@ import {
 } from "../state/transition.ts";
 import { amendPermission, moves, permissionOf } from "../state/table.ts";
 import { amendedPayload, assigneeFor, lockKept } from "./attempt.ts";
-import { actsIn, contextOf, deciderOf, type Ranks } from "./context.ts";
+import { actsIn, deciderOf } from "./context.ts";
 import { understandDecision, type DecisionInput } from "./decision.ts";
 import { requireUnique } from "./filing.ts";
 import { requireKnownFields } from "./intake.ts";
@@ -35,13 +35,14 @@ import { approvalOf, createSideEffects, type SideEffectDeps } from "./side-effec
 import { isWaived, presentBlocker, refusal } from "./presenter.ts";
 import type { DecisionAnswer, EffectView } from "./workflows.schema.ts";
 import { visibleDecision } from "./visibility.ts";
+import { judgeVotes, type VoteJudges } from "./votes.ts";
 import type { ServedServers } from "./where.ts";
 
 export type Acting = ReturnType<typeof createActing>;
 
-export interface ActDeps extends SideEffectDeps, Deps<"database" | "reach"> {
+export interface ActDeps extends SideEffectDeps, Deps<"database">, VoteJudges {
   effects: Effects;
-  access: Ranks;
+  reach: VoteJudges["reach"];
   permissions: Giving;
   served: ServedServers;
 }
@@ -74,6 +75,8 @@ interface Prepared {
   /** The whole payload after an amendment, if that changes it. */
   amended: Record<string, unknown> | undefined;
   redescribed: Redescribed | undefined;
+  /** Whose earlier votes no longer count. */
+  lapsed: readonly string[];
 }
 
 /** Ends the transaction of a dry run: nothing of it stays. */
@@ -93,13 +96,14 @@ export function createActing(parts: ActDeps) {
   async function prepare(tx: Tx, type: WorkflowKind, key: string, input: DecisionInput, options: MoveOptions): Promise<Prepared> {
     const { ifMatch, isDirect = false, isOwnUndo = false } = options;
     const { accounts } = await viewerOf(tx.db, reach, tx.call);
-    const request = await openRequest(tx, { type, key, permission: permissionOf(input.action, type), accounts });
+    const opened = await openRequest(tx, { type, key, permission: permissionOf(input.action, type), accounts });
     const person = deciderOf(tx.call, accounts);
     if (person === null) throw new ProblemError("acting_user_required");
     const decider = { ...person, isDirect, isOwnUndo };
     const policy = await policyOf(tx.db, type);
     const { payload } = input.body;
-    const found = await contextOf(tx.db, access, decider, request);
+    const judged = await judgeVotes(tx, { access, reach, request: opened, policy, decider, action: input.action });
+    const { context: found, request, lapsed } = judged;
     const amended = payload === undefined ? undefined : await amendedPayload(tx, { request, input, isPartial: found.isConflicted, served });
     const isChanged = amended !== undefined && !isDeepStrictEqual(amended, request.payload);
     const redescribed = input.described === undefined ? undefined : redescribe(request, input.described, policy);
@@ -121,6 +125,7 @@ export function createActing(parts: ActDeps) {
       accounts,
       amended: isChanged ? amended : undefined,
       redescribed,
+      lapsed,
     };
   }
 
@@ -166,7 +171,7 @@ export function createActing(parts: ActDeps) {
         { action: input.action, request, state, blockers },
       );
     const isWaiving = input.body.override === true && isTakingEffect(state, result);
-    const { policy, amended, redescribed } = prepared;
+    const { policy, amended, redescribed, lapsed } = prepared;
     const done = await applySideEffects(tx, {
       tx,
       request,
@@ -176,18 +181,21 @@ export function createActing(parts: ActDeps) {
       policy,
       amended,
       redescribed,
+      lapsed,
       isWaiving,
       isDirect: options.isDirect === true,
       isOwnUndo: options.isOwnUndo === true,
     });
     const approvalsRequired = amended === undefined ? state.approvalsRequired : approvalsFor(type, policy, amended);
-    return answerOf({ ...request, effects: done, revision: request.revision + 1 }, { ...state, approvalsRequired }, result, {});
+    return answerOf({ ...request, effects: done, revision: request.revision + 1 }, { ...state, approvalsRequired }, result, { lapsed });
   }
 
   /** What would come of a move: its effects as they would be done, or everything in the way. */
   async function tryOut(tx: Tx, type: WorkflowKind, key: string, input: DecisionInput, options: MoveOptions): Promise<never> {
     const prepared = await prepare(tx, type, key, input, options);
     const { request, state, attempt, context } = prepared;
+    // Who only tries has not voted, and does not learn who has.
+    const isBlind = prepared.policy.blind_votes;
     const result = transition(state, attempt, context);
     const plan = effects.preview(kinds[type], jsonObject(request.payload)).map(plannedEffect);
     const planned = input.action === "approve" ? plan : [];
@@ -204,7 +212,8 @@ export function createActing(parts: ActDeps) {
     const inTheWay = await requireKept(tx, prepared, input).then(() => [], asBlocker);
     const blockers = [...inTheWay, ...(await blockersOf(tx, prepared, input, result))];
     if (result.isReplay || blockers.length > 0 || !result.isFinal) {
-      const answer = answerOf({ ...request, effects: [] }, state, result, { ...(result.isReplay && { replayed: true }) });
+      const notes = result.isReplay ? { replayed: true as const } : { lapsed: isBlind ? [] : prepared.lapsed };
+      const answer = answerOf({ ...request, effects: [] }, state, result, notes);
       throw new DryRunEnd({ ...answer, effects: planned, dry_run: true, blockers: blockers.map(presentBlocker) });
     }
     throw new DryRunEnd({ ...(await move(tx, type, key, input, options)), dry_run: true, blockers: [] });
@@ -356,7 +365,12 @@ function isTakenBack(state: State, { next, isReplay }: Moved): boolean {
   return next.status === "reversed" && state.status !== "reversed" && !isReplay;
 }
 
-function answerOf(request: Request, state: State, { next, isFinal }: Moved, notes: { replayed?: true }): DecisionAnswer {
+interface Notes {
+  replayed?: true;
+  lapsed?: readonly string[];
+}
+
+function answerOf(request: Request, state: State, { next, isFinal }: Moved, { lapsed = [], ...notes }: Notes): DecisionAnswer {
   return {
     success: true,
     id: request.id,
@@ -367,6 +381,7 @@ function answerOf(request: Request, state: State, { next, isFinal }: Moved, note
     approvals: {
       have: approvalsOf({ votes: next.votes, payloadRevision: next.payloadRevision }),
       required: requiredOf({ approvalsRequired: state.approvalsRequired, tier: next.tier }),
+      ...(lapsed.length > 0 && { lapsed: [...lapsed] }),
     },
     effects: request.effects.map(presentEffect),
     ...notes,

@@ -28,6 +28,8 @@ export interface Move {
   amended?: Record<string, unknown> | undefined;
   /** What an amendment changes besides the payload. */
   redescribed?: Redescribed | undefined;
+  /** Whose earlier votes no longer count. */
+  lapsed: readonly string[];
   /** Whether its requester approves it, as a server's policy lets them. */
   isDirect?: boolean;
   /** Whether the person who decided directly takes it back alone. */

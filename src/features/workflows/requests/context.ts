@@ -47,6 +47,12 @@ export async function contextOf(db: Reader, access: Ranks, decider: Decider, req
   return contextWith(access, decider, request, await targetsOf(db, [request]));
 }
 
+/** {@link contextOf} of several people: what the request appeals against is looked up once. */
+export async function contextsOfAll(db: Reader, access: Ranks, deciders: readonly Decider[], request: Request): Promise<Context[]> {
+  const targets = await targetsOf(db, [request]);
+  return deciders.map((decider) => contextWith(access, decider, request, targets));
+}
+
 /** {@link contextOf} of several requests, in their order: what they appeal against is looked up once each. */
 export async function contextsOf(db: Reader, access: Ranks, decider: Decider, requests: readonly Request[]): Promise<Context[]> {
   const targets = await targetsOf(db, requests);
@@ -80,6 +86,7 @@ function contextWith(access: Ranks, decider: Decider, request: Request, targetsB
   ]);
   return {
     actorId,
+    accounts,
     isRequester: request.requesterId === actorId,
     isConflicted: [actorId, ...accounts].some((id) => partial.has(id)),
     isOwnDirectUndo: isOwnUndo && request.isDirect,

@@ -8,7 +8,7 @@ import { presentEffect } from "../effects/effects.ts";
 import type { Policy } from "../policies/policies.ts";
 import { allowedActions, approvalsOf, requiredOf, actionsFrom, type Context, type State, type Refused } from "../state/transition.ts";
 import { isOpenStatus, overridePermission, type Action } from "../state/table.ts";
-import { isClaimLive, statusAt, stateOf, subjectsOf, type Request } from "./workflows.policy.ts";
+import { hasVotedOn, isClaimLive, statusAt, stateOf, subjectsOf, type Request } from "./workflows.policy.ts";
 import type { WorkflowDecision, WorkflowView, BlockerView } from "./workflows.schema.ts";
 import { visibleRequest } from "./visibility.ts";
 import { kinds } from "../kinds/kinds.ts";
@@ -128,9 +128,7 @@ function workView(request: Request, { guildState, now }: Surroundings): Pick<Wor
 
 /** Votes of others stay out of sight of anyone who has still to vote, where the policy says so. */
 function approvalsView(request: Request, state: State, { guildState, context, policy }: Surroundings): WorkflowView["approvals"] {
-  const hasVoted = request.votes.some(
-    ({ actorId, payloadRevision }) => actorId === context?.actorId && payloadRevision === request.payloadRevision,
-  );
+  const hasVoted = context !== null && hasVotedOn(request, context.actorId);
   const isBlind = policy.blind_votes && isOpenStatus(state.status) && !hasVoted;
   const shown = isBlind ? request.votes.filter(({ actorId }) => actorId === context?.actorId) : request.votes;
   return {
@@ -142,6 +140,7 @@ function approvalsView(request: Request, state: State, { guildState, context, po
       verdict: vote.verdict as WorkflowView["approvals"]["votes"][number]["verdict"],
       at: vote.at.toISOString(),
       payload_revision: vote.payloadRevision,
+      lapsed_at: isoOrNull(vote.lapsedAt),
       note: vote.note,
     })),
   };

@@ -27,7 +27,8 @@ import { announcedStatuses, type AnnouncedStatus, type NoticeTexts } from "../ef
 import type { Reversal, Done } from "../effects/types.ts";
 import { approversOf, type Moved } from "../state/transition.ts";
 import { lockKept } from "./attempt.ts";
-import { isOpenStatus, moves, permissionOf, verdicts, type Action } from "../state/table.ts";
+import { isOpenStatus, moves, permissionOf, type Action } from "../state/table.ts";
+import { isVote, markLapsed } from "./votes.ts";
 import { changesOf, moreEvidence, reasonOf, type Move } from "./changes.ts";
 import type { DecisionInput } from "./decision.ts";
 import { kinds } from "../kinds/kinds.ts";
@@ -124,27 +125,28 @@ export function createSideEffects({ audit, events, effects, reach, matches, noti
   };
 
   function recordTransition(tx: Tx, move: Transition): void {
-    const { request, input, actorId, result, isWaiving } = move;
+    const { request, input, actorId, result, isWaiving, lapsed, policy } = move;
     const changed = Object.keys(changedBy(move));
     const { action } = input;
-    const isVote = !result.isFinal && isVerdict(action);
+    const isWaiting = !result.isFinal && isVote(action);
     const about = request.subjects.find((subject) => subject.kind === "user")?.subjectId;
     const reason = reasonOf(input);
     const isOwn = (moves[action].isRequesters === true && request.requesterId === actorId) || move.isOwnUndo === true;
     const permission = isOwn ? `workflows.${request.type}.create` : (permissionOf(action, request.type as WorkflowKind) ?? "");
     audit.record(tx, {
-      action: isVote ? "workflow.vote" : `workflow.${action}`,
+      action: isWaiting ? "workflow.vote" : `workflow.${action}`,
       target: { kind: "workflow", id: request.id, reference: request.reference },
       ...(about !== undefined && { subjectUserId: about }),
       ...(reason !== null && { reason }),
       before: { status: request.status },
       after: {
         status: result.next.status,
-        ...(isVerdict(action) && {
+        ...(isVote(action) && {
           verdict: action,
           have: approversOf(result.next).length,
           required: request.approvalsRequired + result.next.tier,
         }),
+        ...(lapsed.length > 0 && { lapsed }),
         ...((move.isDirect === true || move.isOwnUndo === true) && { direct: true }),
         ...(result.next.assigneeId !== request.assigneeId && { assignee: result.next.assigneeId }),
         ...(result.next.payloadRevision !== request.payloadRevision && { payload_revision: result.next.payloadRevision }),
@@ -153,34 +155,35 @@ export function createSideEffects({ audit, events, effects, reach, matches, noti
       permission,
       ...((result.isBreakGlass || isWaiving) && { breakGlass: true }),
     });
-    const type = isVote
+    const type = isWaiting
       ? result.next.tier > request.escalationTier
         ? "workflow.escalated"
         : "workflow.voted"
       : (emitted[action] ?? "workflow.updated");
-    const said = { status: result.next.status, action };
+    // Where votes are blind, nobody learns of one before there is a decision.
+    const isTold = lapsed.length > 0 && !(policy.blind_votes && isWaiting);
+    const said = { status: result.next.status, action, ...(isTold && { lapsed }) };
     tellOf(events, tx, type, request, said);
     const own = kinds[request.type as WorkflowKind].events?.decided;
-    if (own !== undefined && result.isFinal && !isVote && type === "workflow.decided") tellOf(events, tx, own, request, said);
+    if (own !== undefined && result.isFinal && !isWaiting && type === "workflow.decided") tellOf(events, tx, own, request, said);
   }
 }
 
-const isVerdict = (action: Action): boolean => action === "reverse" || verdicts.some((verdict) => verdict === action);
-
 function isRemembered({ request, input, result }: Transition): boolean {
-  return result.isFinal && isVerdict(input.action) && kinds[request.type as WorkflowKind].isRemembered === true;
+  return result.isFinal && isVote(input.action) && kinds[request.type as WorkflowKind].isRemembered === true;
 }
 
-async function writeVote(tx: Tx, { request, input, actorId }: Transition): Promise<void> {
+async function writeVote(tx: Tx, { request, input, actorId, lapsed }: Transition): Promise<void> {
   const { action } = input;
-  if (!isVerdict(action)) return;
+  if (!isVote(action)) return;
   const key = {
     requestId: request.id,
     about: action === "reverse" ? "reversal" : "decision",
     actorId,
     payloadRevision: request.payloadRevision,
   };
-  const vote = { verdict: action, note: input.reasonInternal ?? input.reasonPublic, at: tx.now };
+  await markLapsed(tx, request, action, lapsed);
+  const vote = { verdict: action, note: input.reasonInternal ?? input.reasonPublic, at: tx.now, lapsedAt: null };
   await tx.db.workflowVote.upsert({ where: { requestId_about_actorId_payloadRevision: key }, create: { ...key, ...vote }, update: vote });
 }
 
@@ -203,7 +206,7 @@ function changedBy({ request, amended, redescribed }: Transition): Record<string
 
 /** One row of history for each move. */
 async function writeStep(tx: Tx, move: Transition): Promise<void> {
-  const { request, input, actorId, result } = move;
+  const { request, input, actorId, result, lapsed } = move;
   const { questions, answer, assignee, duplicate_of: duplicateOf, duration, effects: chosen } = input.body;
   const changed = changedBy(move);
   const data = {
@@ -215,6 +218,7 @@ async function writeStep(tx: Tx, move: Transition): Promise<void> {
     ...(chosen !== undefined && { effects: chosen }),
     ...(Object.keys(changed).length > 0 && { changed: changed as Prisma.InputJsonObject }),
     ...(result.isBreakGlass && { break_glass: true }),
+    ...(lapsed.length > 0 && { lapsed: [...lapsed] }),
   };
   const [notePublic, noteInternal] = [input.reasonPublic, input.reasonInternal];
   await insertRows(tx, "WorkflowStep", [

@@ -18,7 +18,7 @@ export function tellOf(
   tx: Tx,
   event: EventType,
   { id, reference, type, subjects }: Told,
-  said: Readonly<Record<string, string | null>> & { status: string },
+  said: Readonly<Record<string, string | readonly string[] | null>> & { status: string },
 ): void {
   const permission = eventPermission({ subjects });
   const data = { request_id: id, reference, type, ...said };

@@ -48,7 +48,7 @@ const requestFields: Omit<FieldClasses<WorkflowView>, "payload"> = {
     have: "public",
     required: "public",
     reversals_required: "public",
-    votes: { actor: "public", verdict: "public", at: "public", note: "decider", payload_revision: "public" },
+    votes: { actor: "public", verdict: "public", at: "public", note: "decider", payload_revision: "public", lapsed_at: "public" },
   },
   decision: {
     outcome: "public",

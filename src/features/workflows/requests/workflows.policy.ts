@@ -156,11 +156,9 @@ export function stateOf(request: Request & { steps?: { action: string; actorId: 
     holdBy: request.holdBy,
     assigneeId: request.assigneeId,
     isClaimLive: isClaimLive(request, now),
-    votes: request.votes.map(({ actorId, verdict, payloadRevision }) => ({
-      actorId,
-      verdict: verdict as Vote["verdict"],
-      payloadRevision,
-    })),
+    votes: request.votes
+      .filter(({ lapsedAt }) => lapsedAt === null)
+      .map(({ actorId, verdict, payloadRevision }) => ({ actorId, verdict: verdict as Vote["verdict"], payloadRevision })),
     endedFor: (now.getTime() - ended.getTime()) / 1000,
     last: request.steps?.[0] ?? null,
   };
@@ -169,6 +167,11 @@ export function stateOf(request: Request & { steps?: { action: string; actorId: 
 /** Whether a claim still keeps others off: every claim is a lease. */
 export function isClaimLive({ assigneeId, leaseExpiresAt }: Pick<Request, "assigneeId" | "leaseExpiresAt">, now: Date): boolean {
   return assigneeId !== null && leaseExpiresAt !== null && leaseExpiresAt > now;
+}
+
+/** Whether somebody has voted on the present payload, and their vote counts. */
+export function hasVotedOn({ votes, payloadRevision }: Pick<Request, "votes" | "payloadRevision">, userId: string): boolean {
+  return votes.some((vote) => vote.actorId === userId && vote.payloadRevision === payloadRevision && vote.lapsedAt === null);
 }
 
 export function decidePermission(type: WorkflowKind): PermissionKey {

@@ -70,7 +70,14 @@ export const CreationAnswer = z
   .meta({ id: "WorkflowCreated" });
 export type CreationAnswer = z.infer<typeof CreationAnswer>;
 
-const Approvals = z.object({ have: z.int().meta({ description: "Approvals, less objections" }), required: z.int() });
+const Approvals = z.object({
+  have: z.int().meta({ description: "Approvals, less objections" }),
+  required: z.int(),
+  lapsed: z.array(Snowflake).optional().meta({
+    description:
+      "Whose earlier votes lapsed with this one: their authors could not vote any more, or voted again by another account of theirs. They do not count, and who may vote again can",
+  }),
+});
 
 export const BlockerView = z
   .object({ code: z.string(), detail: z.string(), waivable: z.literal(true).optional().meta({ description: "`override` passes it" }) })
@@ -188,6 +195,10 @@ const VoteView = z.object({
   at: Timestamp,
   note: z.string().nullable().optional().meta({ description: "Deciders only" }),
   payload_revision: z.int(),
+  lapsed_at: Timestamp.nullable().meta({
+    description:
+      "Since when it does not count any more, as its author could not vote then, or had voted again by another account; null: it counts for the payload it was cast about",
+  }),
 });
 
 const NotAllowed = z.object({ code: z.string(), detail: z.string() }).meta({ id: "WorkflowActionRefusal" });

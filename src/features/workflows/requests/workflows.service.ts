@@ -39,6 +39,7 @@ import { z } from "zod";
 import { understandAmend, type Amendment } from "../amend/fields.ts";
 import type { DecisionInput } from "./decision.ts";
 import type { WorkflowView } from "./workflows.schema.ts";
+import type { VoteJudges } from "./votes.ts";
 
 export type WorkflowsService = ReturnType<typeof createWorkflowsService>;
 
@@ -61,6 +62,7 @@ interface OwnDeps extends Deps<"database" | "events" | "guildState" | "cursors">
 }
 
 export type WorkflowsDeps = OwnDeps &
+  VoteJudges &
   Omit<EffectRooms, "overturning" | "lengths"> &
   Pick<LengthDeps, "causes" | "roster" | "staff"> &
   ChecksDeps &

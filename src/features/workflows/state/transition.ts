@@ -58,6 +58,8 @@ export interface Context {
   isConflicted: boolean;
   /** A subject is staff of the actor's rank or above. */
   isOutranked: boolean;
+  /** Their further accounts: what one of them said, the same person said. */
+  accounts?: readonly string[];
   /** It is their own direct decision, young enough for them to take back alone, and they may still make it. */
   isOwnDirectUndo?: boolean;
   can(permission: PermissionKey): boolean;
@@ -157,6 +159,14 @@ export function approversOf(state: Voted): string[] {
   return current(state, "approve").map(({ actorId }) => actorId);
 }
 
+/**
+ * Why somebody could not cast a vote now that they have cast; undefined: they could.
+ * @param state as it was for them: on the tier of their vote
+ */
+export function refusedVote(state: State, verdict: Vote["verdict"], context: Context): Refused | undefined {
+  return refusedByRight(state, { action: verdict }, context) ?? refusedByPartiality(state, { action: verdict }, context);
+}
+
 type Rule = (state: State, attempt: Attempt, context: Context) => Transition;
 
 const rules: Readonly<Record<Action, Rule>> = {
@@ -211,9 +221,9 @@ const rules: Readonly<Record<Action, Rule>> = {
     const again = { status: "pending", payloadRevision: state.payloadRevision + 1, tier: 0, isHeld: false, assigneeId: null } as const;
     return moved(state, again);
   },
-  reverse(state, { override = false }, { actorId, isOwnDirectUndo = false, can }) {
+  reverse(state, { override = false }, { actorId, accounts = [], isOwnDirectUndo = false, can }) {
     const approvers = approversOf(state);
-    const isSole = approvers.length === 1 && approvers[0] === actorId;
+    const isSole = approvers.length > 0 && approvers.every((id) => id === actorId || accounts.includes(id));
     const votes = withVote(state, actorId, "reverse");
     if (isSole && isOwnDirectUndo) return moved(state, { status: "reversed", votes });
     const isEnough = current({ ...state, votes }, "reverse").length >= state.reversalsRequired;

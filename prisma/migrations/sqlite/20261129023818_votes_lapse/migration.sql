@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "workflow_votes" ADD COLUMN "lapsed_at" DATETIME;
