@@ -87,15 +87,15 @@ function telling(cause: Cause): Attack {
 /** Asks again as soon as the last answer is there. Whoever closes waits for it: the next measurement does not pay for this one. */
 function repeat(ask: (turn: number) => Promise<unknown>): Attack {
   let asked = 0;
-  let isOver = false;
+  const over = new AbortController();
   const run = async (): Promise<void> => {
-    while (!isOver) await ask((asked += 1));
+    while (!over.signal.aborted) await ask((asked += 1));
   };
   const running = run();
   return {
     requests: () => asked,
     async close() {
-      isOver = true;
+      over.abort();
       await running;
     },
   };

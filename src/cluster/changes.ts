@@ -73,12 +73,12 @@ export function createChanges(logger?: Logger): Changes {
         }
     },
     compare: oneAtATime(async () => {
-      let failure: unknown;
+      let failure: Error | undefined;
       for (const compare of comparing)
         try {
           await compare();
         } catch (error) {
-          failure ??= error;
+          failure ??= error instanceof Error ? error : new Error(String(error));
         }
       if (failure !== undefined) throw failure;
     }),

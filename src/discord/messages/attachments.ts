@@ -1,8 +1,7 @@
-import type { CommonParts } from "../../kernel/message-parts.ts";
+import { type CommonParts, messageLimits } from "../../kernel/message-parts.ts";
 import type { Reading } from "./context.ts";
 import { held, type Fields } from "./fields.ts";
 import { applicationPart, userId } from "./small.ts";
-import { messageLimits } from "../../kernel/message-parts.ts";
 
 type AttachmentPart = NonNullable<CommonParts["attachments"]>[number];
 
