@@ -36,6 +36,17 @@ export const mcpSpec: RouteSpec = {
   },
 };
 
+/** The protocol has no batches any more: one request could ask for the work of thousands. */
+const noBatch = {
+  status: 400,
+  type: "application/json",
+  body: JSON.stringify({
+    jsonrpc: "2.0",
+    id: null,
+    error: { code: -32_600, message: "A batch is not taken. Send each message in a request of its own." },
+  }),
+};
+
 /** Takes a message from a known key and a named person. Nothing is kept between two of them, and no answer stays open. */
 export function handleMcp({ answer, publicUrl }: McpOptions, { gate }: HttpDeps): Handler<HttpEnv> {
   const readBody = createBodyReader(mcpSpec);
@@ -53,6 +64,7 @@ export function handleMcp({ answer, publicUrl }: McpOptions, { gate }: HttpDeps)
       const errors: FieldError[] = [];
       const message = body.parse(errors);
       if (errors.length > 0) throw validationProblem(errors);
+      if (Array.isArray(message)) return respond(c, { ...noBatch, headers: { "cache-control": "no-store" } });
       const request = new Request(`${publicUrl()}${mcpSpec.path}`, { method: "POST", headers: c.req.raw.headers });
       const answered = await answer({ request, message, call, info });
       const type = answered.headers.get("content-type") ?? "application/json";

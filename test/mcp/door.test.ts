@@ -1,5 +1,6 @@
 // @module-tag sqlite
 import { expect, test } from "vitest";
+import { systemCall } from "../../src/kernel/call.ts";
 import { staffAtConsole } from "../contract/world.ts";
 import { createWorld } from "../support/world.ts";
 import { connect, use } from "./ground.ts";
@@ -68,7 +69,7 @@ test("no answer stays open: who asks for news of the list of tools is refused", 
   expect(JSON.stringify(answer.body)).toContain("Subscription limit reached");
 });
 
-test("calls count against the limits of their routes, also those of one message", async () => {
+test("calls count against the limits of their routes", async () => {
   const world = await createWorld({ env: { MCP: "on", RATE_LIMITS: "read=1000/60,write=2/3600" } });
   const [admin, subject] = [await world.staff("admin"), await world.staff("viewer")];
   const client = await connect(world, admin);
@@ -76,12 +77,35 @@ test("calls count against the limits of their routes, also those of one message"
   expect((await ask("The first one")).isError).toBe(false);
   expect((await ask("The second one")).isError).toBe(false);
   expect(await ask("The third one")).toMatchObject({ isError: true, data: { code: "rate_limited" } });
+});
 
-  const call = { jsonrpc: "2.0", method: "tools/call", params: { name: "listStaff", arguments: { query: { limit: 1 } } } };
-  const many = JSON.stringify(Array.from({ length: 8 }, (_, id) => ({ ...call, id })));
-  const limited = await createWorld({ env: { MCP: "on", RATE_LIMITS: "read=5/3600" } });
-  const answer = await limited.request("POST", "/mcp", many, { actor: await limited.staff("admin"), headers });
-  expect(String(answer.body).match(/"code":"rate_limited"/g)).toHaveLength(4);
+test("a batch is refused, whatever it holds, and counts as a message", async () => {
+  const world = await createWorld({ env: { MCP: "on", RATE_LIMITS: "read=3/3600" } });
+  const owner = await world.staff("owner");
+  const many = JSON.stringify(Array.from({ length: 4000 }, (_, id) => ({ jsonrpc: "2.0", id, method: "tools/list" })));
+  for (const batch of [many, "[]", `[${message("tools/list")}]`]) {
+    const answer = await world.request("POST", "/mcp", batch, { actor: owner, headers });
+    expect(answer).toMatchObject({ status: 400, body: { jsonrpc: "2.0", id: null, error: { code: -32_600 } } });
+    expect(answer.body.error.message).toContain("Send each message in a request of its own");
+  }
+  const spent = await world.request("POST", "/mcp", message("tools/list"), { actor: owner, headers });
+  expect(spent).toMatchObject({ status: 429, body: { code: "rate_limited" } });
+});
+
+test("an answer that is too large is refused with what to do", async () => {
+  const world = await createWorld({ env: { MCP: "on" } });
+  const owner = await world.staff("owner");
+  const made = await world.post("/blacklist", { kind: "user", subject_id: world.member().id, reason_internal: "Short." }, { actor: owner });
+  expect(made.status).toBe(201);
+  // As old data may be, or many records together.
+  await world.app.database.write(systemCall("job", "test"), (tx) =>
+    tx.db.blacklistRecord.updateMany({ data: { reasonInternal: "x".repeat(1_000_000) } }),
+  );
+  const client = await connect(world, owner);
+  const refused = await use(client, "listBlacklist", { query: { limit: 200 } });
+  expect(refused).toMatchObject({ isError: true, data: { code: "validation_failed" } });
+  expect(refused.data["detail"]).toContain("ask for less");
+  expect((await use(client, "listStaff")).isError).toBe(false);
 });
 
 test("text that people wrote stays inside its marks, whatever it says", async () => {
@@ -135,19 +159,9 @@ test("people read in their language what they confirm, and what was given cannot
   expect(shown.split("\n").filter((line) => line.startsWith("path "))).toEqual(['path type: "poach"', 'path website_id: "POA-REQ-000001"']);
   expect(shown).toContain("POA-REQ-000003");
 
-  // What has no room once it is escaped comes as a file.
+  // What has no room once it is escaped is refused: nobody opens a file to see what they confirm.
   const long = await use(client, "createBlacklistRecord", {
     body: { kind: "user", subject_id: subject.id, reason_internal: "*".repeat(1000) },
   });
-  expect(long.isError).toBe(false);
-  const reply = await (
-    await world.sandbox.as(admin).in(world.guild).runSlashCommand("confirm show", { code: long.data["data"].code })
-  ).reply();
-  expect(reply.content.length).toBeLessThanOrEqual(2000);
-  const [file] = reply.attachments;
-  expect(
-    Buffer.from(file?.bytes ?? [])
-      .toString("utf8")
-      .match(/\*/g),
-  ).toHaveLength(1000);
+  expect(long).toMatchObject({ isError: true, data: { code: "validation_failed" } });
 });
