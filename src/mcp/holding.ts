@@ -3,7 +3,9 @@ import type { Core } from "../core.ts";
 import type { ConfirmationsService } from "../features/confirmations/confirmations.service.ts";
 import type { KeyStore } from "../features/keys/store.ts";
 import { can, requireWrite, type Call } from "../kernel/call.ts";
-import { ProblemError } from "../kernel/errors.ts";
+import { confirmedLimit, confirmedSize, givenLine, inReadingOrder } from "../discord/confirmed-text.ts";
+import { cutText } from "../discord/cut-text.ts";
+import { type FieldError, ProblemError } from "../kernel/errors.ts";
 import { isSnowflake } from "../kernel/fields.ts";
 import { isHeld, type HeldView } from "../kernel/held.ts";
 import { permissionOf } from "../operations/access.ts";
@@ -27,8 +29,6 @@ interface HeldAnswer {
 
 /** What people need to give their word in Discord. */
 const permission = "permissions.read";
-/** Characters that a reply in Discord has room for: nobody confirms what they cannot read. */
-const shownLength = 1200;
 
 /** Calls that wait until the acting user confirms them in Discord, and are then carried out in their name. */
 export function createHolding({ clock, database, limiters, confirmations, keyStore, verbs, tools }: HoldingDeps) {
@@ -62,7 +62,7 @@ export function createHolding({ clock, database, limiters, confirmations, keySto
           group: "operation",
           permission: "permission" in access ? permissionOf(access)(given.params ?? {}) : permission,
           input: given,
-          summary: `Asked for by an AI client: ${summary}\n${shown(given)}`,
+          summary: shown(summary, givenFields(given)),
           ...(subjectUserId !== undefined && { subjectUserId }),
         }),
       );
@@ -74,22 +74,45 @@ export function createHolding({ clock, database, limiters, confirmations, keySto
   };
 }
 
-/** Every field that was given, a line each: what a person reads before they confirm. @throws ProblemError validation_failed */
-function shown({ params = {}, query = {}, body, revision }: VerbInput): string {
+type Given = readonly (readonly [part: FieldError["in"], name: string, line: string])[];
+
+/** Every field that was given, a line each: what a person reads before they confirm. Whom it is about comes first. */
+function givenFields({ params = {}, query = {}, body, revision }: VerbInput): Given {
   const isFields = typeof body === "object" && body !== null && !Array.isArray(body);
-  // Some bodies take fields of any name: none of them is to look like another part, or like a line of its own.
-  const named = (name: string): string => (/^\w+$/.test(name) ? name : JSON.stringify(name));
-  const lines = (fields: object, part = ""): string[] =>
-    Object.entries(fields).map(([name, value]) => `${part}${named(name)}: ${JSON.stringify(value)}`);
-  const text = [
-    ...lines(params, "path "),
-    ...lines(query, "query "),
-    ...lines(isFields ? body : body === undefined ? {} : { body }),
-    ...lines(revision === undefined ? {} : { revision }, "with "),
-  ].join("\n");
-  if (text.length <= shownLength) return text;
-  const detail = `What is asked for has to fit into a message of Discord, where it is confirmed: at most ${shownLength.toString()} characters.`;
-  throw new ProblemError("validation_failed", { detail });
+  const lines = (part: FieldError["in"], fields: object, before = ""): Given =>
+    inReadingOrder(fields).map(([name, value]) => [part, name, before + givenLine(name, value)]);
+  return [
+    ...lines("path", params, "path "),
+    ...lines("query", query, "query "),
+    ...lines("body", isFields ? body : body === undefined ? {} : { body }),
+    ...lines("header", revision === undefined ? {} : { revision }, "with "),
+  ];
+}
+
+/**
+ * What is asked for, as it is confirmed: a sentence and every field.
+ * @throws ProblemError validation_failed with the longest fields, where it cannot be shown whole
+ */
+function shown(summary: string, given: Given): string {
+  const whole = [`Asked for by an AI client: ${summary}`, ...given.map(([, , line]) => line)].join("\n");
+  const size = confirmedSize(whole);
+  if (size <= confirmedLimit) return whole;
+  const byLength = given
+    .map(([part, name, line]) => ({ part, name, size: confirmedSize(`\n${line}`) }))
+    .toSorted((a, b) => b.size - a.size);
+  const tooLong: FieldError[] = [];
+  let left = size;
+  for (const { part, name, size: own } of byLength) {
+    if (left <= confirmedLimit) break;
+    left -= own;
+    const pointer = `/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+    const detail = `This field takes ${own.toString()} characters: shorten it, or split the change.`;
+    tooLong.push({ pointer: cutText(pointer, 200), in: part, code: "too_long_to_confirm", detail });
+  }
+  throw new ProblemError("validation_failed", {
+    detail: `A change is confirmed in Discord, where every field is shown whole: this one takes ${size.toString()} characters, and ${confirmedLimit.toString()} have room.`,
+    errors: tooLong.slice(0, 20),
+  });
 }
 
 /** Whom it is done to, as far as a field says. */

@@ -3,8 +3,7 @@ import type { User } from "../../src/sandbox/index.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { everyRow, staffAtConsole } from "../contract/world.ts";
-import { age } from "../features/confirmations-ground.ts";
-import { give } from "../features/refusals-ground.ts";
+import { acceptIn, age } from "../features/confirmations-ground.ts";
 import { createWorld, type World } from "../support/world.ts";
 import { connect, use } from "./ground.ts";
 
@@ -26,9 +25,7 @@ async function statusOf({ app }: World, id: string) {
   return { status, failure, input, summary, subjectUserId };
 }
 
-/** `/confirm accept`, and the button that follows once it was read. */
-const confirm = (world: World, person: User, code: string): Promise<string> =>
-  give({ world, person, words: "confirm accept", given: { code } }, "en-US");
+const confirm = acceptIn;
 
 test("a change waits for its person, changes nothing before, and takes effect once in their name", async () => {
   const world = await createWorld({ env: { MCP: "on" } });
@@ -215,4 +212,40 @@ test("a change for which two people are needed waits for the second one after it
   expect(waiting).toMatchObject([{ needs: ["second_person"] }]);
   await confirm(world, second, waiting[0]?.code ?? "");
   expect(await granted()).toMatchObject([{ key: "staff.suspend" }]);
+});
+
+test("who confirms sees every field whole, people first, or the call is refused with what to shorten", async () => {
+  const world = await createWorld({ env: { MCP: "on" } });
+  const [admin, subject] = [await staffAtConsole(world, "admin"), world.member()];
+  const client = await connect(world, admin);
+  const ask = (words: string) =>
+    use(client, "createBlacklistRecord", { body: { reason_internal: words, kind: "user", severity: "critical", subject_id: subject.id } });
+  // What is measured is what Discord is sent: marks take twice the room, and would have pushed the last field out of sight.
+  for (const tooLong of ["*".repeat(1000), "_".repeat(1990), "word ".repeat(390)]) {
+    const refused = await ask(tooLong);
+    expect(refused).toMatchObject({ isError: true, data: { code: "validation_failed" } });
+    expect(refused.data["errors"]).toMatchObject([{ pointer: "/reason_internal", in: "body", code: "too_long_to_confirm" }]);
+    expect(refused.data["detail"]).toContain("1400 have room");
+  }
+  expect(await world.app.database.read.confirmation.count()).toBe(0);
+  for (const fits of ["*".repeat(500), "\u202eevil\u202c @everyone <@&1> `code`", "Seen by two. ".repeat(80)]) {
+    const held = await ask(fits);
+    expect(held.isError, JSON.stringify(held.data)).toBe(false);
+    const { code } = held.data["data"];
+    for (const locale of ["en-US", "de"]) {
+      Object.assign(admin, { locale });
+      for (const words of ["confirm show", "confirm accept"]) {
+        const run = await world.sandbox.as(admin).in(world.guild).runSlashCommand(words, { code });
+        const { content, attachments } = await run.reply();
+        expect(content.length).toBeLessThan(2000);
+        expect(attachments ?? []).toEqual([]);
+        const lines = content.split("\n").map((line) => line.replaceAll(/\\([\\*_`~|<>#[\]()@:+-])/g, "$1"));
+        expect(lines.slice(1, 4)).toEqual([`subject_id: <@${subject.id}> "${subject.id}"`, 'kind: "user"', 'severity: "critical"']);
+        const said = JSON.parse(lines.find((line) => line.startsWith("reason_internal: "))?.slice("reason_internal: ".length) ?? "null");
+        expect(said).toBe(fits);
+      }
+    }
+    expect(await world.slash(admin, "confirm decline", { code })).toMatch(/Declined|Abgelehnt/);
+  }
+  expect(await world.app.database.read.blacklistRecord.count()).toBe(0);
 });

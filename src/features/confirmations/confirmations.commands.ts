@@ -1,7 +1,7 @@
 import { holds } from "../../commands/sources.ts";
 import { cut, momentOf, showView } from "../../commands/show.ts";
 import type { SourceSpec, CommandSet, Entry, CommandInput, OptionSpec, PressSpec, Wording } from "../../commands/entry.ts";
-import { sentenceText } from "../../discord/sentence.ts";
+import { confirmedText } from "../../discord/confirmed-text.ts";
 import type { Control, Reply, Row } from "../../discord/command.ts";
 import type { ConfirmationView } from "./confirmations.schema.ts";
 import { titleOf } from "./rows.ts";
@@ -31,7 +31,7 @@ const confirmEntries: readonly Entry[] = [
     operation: "listConfirmations",
     input: () => ({}),
     lines: 4,
-    line: (view, { t }) => lineOf(inShort(view), t),
+    line: (view, { t }) => lineOf(view, t, inShort(view, t)),
     rows: answerRows,
   },
   {
@@ -49,7 +49,7 @@ const confirmEntries: readonly Entry[] = [
     operation: "confirmChange",
     options: [confirmable],
     input: (given) => ({ params: at(given) }),
-    // What a program asked for is read before it is confirmed.
+    // What is not read where it is picked is read before it is confirmed.
     async asks({ given, t, call }, verbs) {
       const view = await readView<ConfirmationView>(verbs, "getConfirmation", call, { params: at(given) });
       return isLong(view) ? lineOf(view, t) : undefined;
@@ -110,23 +110,25 @@ function shown(view: ConfirmationView, t: Translate): Reply {
 }
 
 function acceptedText(view: ConfirmationView, t: Translate): string {
-  const filled = { summary: sentenceText(view.summary, t), until: momentOf(view.expires_at, "R") };
+  const filled = { summary: confirmedText(view.summary, t), until: momentOf(view.expires_at, "R") };
   return t(view.status === "applied" ? "confirm done" : "confirm second", filled);
 }
 
 function declinedText({ summary }: ConfirmationView, t: Translate): string {
-  return t("confirm declined", { summary: sentenceText(summary, t) });
+  return t("confirm declined", { summary: confirmedText(summary, t) });
 }
 
-/** Whether it also says what a program gave, which whoever confirms has to read. */
-const isLong = ({ summary }: Pick<ConfirmationView, "summary">): boolean => summary.includes("\n");
-const inShort = (view: ConfirmationView): ConfirmationView => ({ ...view, summary: titleOf(view) });
+/** So much of a change is read at a glance, in a list or where it is picked. */
+const glance = 100;
+/** Whether whoever confirms it has to read more first: all of a long sentence, or what a program gave. */
+const isLong = ({ summary }: Pick<ConfirmationView, "summary">): boolean => summary.includes("\n") || summary.length > glance;
+const inShort = (view: ConfirmationView, t: Translate): string => cut(confirmedText(titleOf(view), t), 2 * glance);
 
-function lineOf(view: ConfirmationView, t: Translate): string {
+function lineOf(view: ConfirmationView, t: Translate, said: string = confirmedText(view.summary, t)): string {
   const who = view.needs.map((need) => t(`confirm ${need}`)).join(t("confirm then"));
   const head = view.code === undefined ? "•" : `\`${view.code}\``;
   const filled = { user: `<@${view.requested_by}>`, who, until: momentOf(view.expires_at, "R") };
-  return `${head} ${sentenceText(view.summary, t)}\n-# ${t("confirm line", filled)}`;
+  return `${head} ${said}\n-# ${t("confirm line", filled)}`;
 }
 
 interface HeldChange {

@@ -3,6 +3,8 @@ import type { Sentences } from "../../kernel/sentences.ts";
 /** What is said about changes that wait for a confirmation, in German. */
 export const confirmationsSentences: Sentences = {
   "This version cannot carry it out. Ask again.": "Diese Version kann das nicht ausführen. Beantrage es noch einmal.",
+  "It is too much to be shown whole to whoever has to confirm it. Split it into several changes.":
+    "Es ist zu viel, um es der Person, die es bestätigen muss, ganz zu zeigen. Teile es in mehrere Änderungen auf.",
   "Only people confirm.": "Bestätigen können nur Menschen.",
   "Confirm it in Discord with /confirm accept.": "Bestätige es in Discord mit `/confirm accept`.",
   "The person who asked has to confirm it first.": "Zuerst muss bestätigen, wer es wollte.",

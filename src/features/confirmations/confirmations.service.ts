@@ -29,6 +29,8 @@ export interface ConfirmationsDeps extends Deps<"database" | "cursors" | "reach"
   confirmInDiscord: readonly Confirmable["group"][];
   /** Whether granting a dangerous permission needs a second person. */
   secondPersonForDanger: boolean;
+  /** Whether a change can be shown whole to whoever confirms it; every one can unless told. */
+  fits?: (summary: string) => boolean;
 }
 
 /** Changes that wait for a word in Discord, for a second person, or for both. */
@@ -53,7 +55,7 @@ export function createConfirmationsService(deps: ConfirmationsDeps) {
     /**
      * Ask, inside the service method's transaction and after all its checks, whether a change has to wait. If so it is kept, and what is
      * returned is the service method's answer; if not, undefined, and the service method goes on.
-     * @throws ProblemError acting_user_required when nobody could confirm it, rate_limited when too much waits for this person,
+     * @throws ProblemError acting_user_required when nobody could confirm it, validation_failed when it cannot be shown whole, rate_limited when too much waits for this person,
      * invalid_transition when it is being carried out and would do more than what was confirmed
      */
     hold: createHold({ ...deps, isKnown: (action) => actions.has(action) || operations.has(action) }),

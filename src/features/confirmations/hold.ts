@@ -44,6 +44,8 @@ export interface Confirmable {
 interface HoldDeps extends Deps<"audit" | "events"> {
   confirmInDiscord: readonly Confirmable["group"][];
   secondPersonForDanger: boolean;
+  /** Whether a change can be shown whole to whoever confirms it. */
+  fits?: (summary: string) => boolean;
   /** Whether an action is registered. */
   isKnown: (action: string) => boolean;
 }
@@ -103,6 +105,10 @@ export function createHold(deps: HoldDeps): (tx: Tx, change: Confirmable) => Pro
     if (actor === null)
       throw new ProblemError("acting_user_required", { detail: "This change has to be confirmed: name the person who asks." });
     if (!isKnown(change.action)) throw new Error(`nothing is registered to carry out ${change.action}`);
+    if (deps.fits?.(change.summary) === false)
+      throw new ProblemError("validation_failed", {
+        detail: "It is too much to be shown whole to whoever has to confirm it. Split it into several changes.",
+      });
     await lockAsked(tx);
     await requireKey(tx);
     const pending = await tx.db.confirmation.findMany({

@@ -1,13 +1,12 @@
-import { listed } from "../../kernel/words.ts";
 import type { KeySettings } from "./keys.policy.ts";
 
 /** Each setting as a person reads it who has to confirm it. */
 const words: { [Name in keyof KeySettings]: (value: KeySettings[Name]) => string | undefined } = {
   name: (name) => `name "${name}"`,
-  scopes: (scopes) => `scopes ${listed(scopes)}`,
+  scopes: (scopes) => `scopes ${scopes.join(", ")}`,
   delegation: (delegation) => `delegation ${delegation}`,
   publicKey: (key) => (key === null ? undefined : `public key ${key.x}`),
-  ipAllowlist: (addresses) => (addresses.length === 0 ? "usable from anywhere" : `usable from ${listed(addresses)}`),
+  ipAllowlist: (addresses) => (addresses.length === 0 ? "usable from anywhere" : `usable from ${addresses.join(", ")}`),
   expiresAt: (end) => `ends ${end.toISOString().slice(0, 10)}`,
 };
 
@@ -18,7 +17,7 @@ const words: { [Name in keyof KeySettings]: (value: KeySettings[Name]) => string
  */
 export function inWords(what: string, changed: Partial<KeySettings>, dangerous: readonly string[]): string {
   const parts = Object.entries(changed).flatMap(([name, value]) => (words[name as keyof KeySettings] as Word)(value) ?? []);
-  const danger = dangerous.length === 0 ? [] : [`dangerous: ${listed(dangerous)}`];
+  const danger = dangerous.length === 0 ? [] : [`dangerous: ${dangerous.join(", ")}`];
   return `${[what, ...(parts.length === 0 ? [] : [[...parts, ...danger].join("; ")])].join(": ")}.`;
 }
 

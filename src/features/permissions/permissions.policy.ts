@@ -1,4 +1,3 @@
-import { listed } from "../../kernel/words.ts";
 import { conflictsAmong, knownPermissions, type CatalogEntry } from "../../kernel/permissions.ts";
 import type { CatalogView, RolePermissionsView } from "./permissions.schema.ts";
 import { clientOnly, notGranted, resolve, type Subject, type RoleRules } from "./resolve.ts";
@@ -38,7 +37,8 @@ export function effectivePermissions(rules: RoleRules): string[] {
 export function summaryOf(whose: string, lists: Readonly<Record<string, readonly string[]>>): string {
   const parts = Object.entries(lists).flatMap(([verb, keys]) => {
     if (keys.length === 0) return [];
-    return [`${verb} ${listed(keys)}`];
+    // All of them: whoever confirms it agrees to each.
+    return [`${verb} ${keys.join(", ")}`];
   });
   return `Change what ${whose} holds: ${parts.join("; ")}.`;
 }
