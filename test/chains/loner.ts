@@ -4,6 +4,7 @@ import type { User } from "../../src/sandbox/index.ts";
 import { createSigning, type Community, type Credential } from "./community.ts";
 import type { Player, Step } from "./play.ts";
 import { policyOf, type Ask, type Climber, type Dice, type Said } from "./steps.ts";
+import { acceptIn } from "../features/confirmations-ground.ts";
 
 export const dangerous: ReadonlySet<string> = new Set(catalog.filter(({ danger }) => danger).map(({ key }) => key));
 const because = "Asked for by the person by mail.";
@@ -128,7 +129,7 @@ export function createLonerSteps(community: Community, player: Player) {
     },
     async sayInDiscord(dice: Dice, loner: Loner): Promise<Step> {
       const said: Said = { words: "confirm accept", options: { code: dice.pick(loner.confirmations.slice(-4)) } };
-      const reply = await world.slash(loner.user, said.words, said.options);
+      const reply = await acceptIn(world, loner.user, String(said.options?.["code"]));
       const code = /`?(\w+_\w+)`?\W*$/.exec(reply)?.[1] ?? "";
       return stepOf(`/confirm accept ${String(said.options?.["code"])}`, code === "" ? 200 : 409, code);
     },
@@ -140,7 +141,7 @@ export async function askedByColleague(community: Community, colleague: User): P
   const { world } = community;
   const held = await world.post(`/users/${world.member().id}/redaction`, { reason: because }, { actor: colleague, signed: true });
   expect(held.status, JSON.stringify(held.body)).toBe(202);
-  if (held.body.data.needs.includes("acting_user")) await world.slash(colleague, "confirm accept", { code: held.body.data.code });
+  if (held.body.data.needs.includes("acting_user")) await acceptIn(world, colleague, held.body.data.code);
   return held.body.data.id;
 }
 
@@ -162,7 +163,7 @@ export async function createLoner(community: Community, dice: Dice, colleague: U
     const made = await world.post("/keys", { name: "theirs", scopes, ...more }, { actor: user, signed: true });
     expect(made.status, JSON.stringify(made.body)).toBeLessThan(300);
     const { key: text, code } = made.body.data;
-    if (made.status === 202) for (const who of [user, colleague]) await world.slash(who, "confirm accept", { code });
+    if (made.status === 202) for (const who of [user, colleague]) await acceptIn(world, who, code);
     const keyId = text.slice(9, 21);
     const isSigned = more.delegation === "signed";
     loner.credentials.push({

@@ -3,6 +3,7 @@ import { routeTable } from "../../src/features.ts";
 import { decisionPermissions, everyPermission, type Command, type Community } from "./community.ts";
 import { nextAsk, nextCommand, permissionsFor, policyOf, type Ask, type Climber, type Dice, type Said } from "./steps.ts";
 import { isInScopes, type PolicyRoute } from "../contract/policy.ts";
+import { acceptIn } from "../features/confirmations-ground.ts";
 
 /** What came of one call. */
 export interface Step {
@@ -98,7 +99,11 @@ export function createPlayer(community: Community) {
   async function command(dice: Dice, climber: Climber): Promise<{ step: Step; problems: string[] }> {
     const said: Said = nextCommand(dice, climber, community);
     const from = commands.length;
-    const reply = await world.slash(community.userOf(climber.id), said.words, said.options);
+    const person = community.userOf(climber.id);
+    const reply =
+      said.words === "confirm accept"
+        ? await acceptIn(world, person, String(said.options?.["code"]))
+        : await world.slash(person, said.words, said.options);
     const done = commands.slice(from).filter(({ isDone }) => isDone);
     const key = /prv_live_\w+/.exec(reply)?.[0];
     if (key !== undefined) {

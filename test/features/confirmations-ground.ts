@@ -7,6 +7,7 @@ import { isHeld, type HeldView } from "../../src/kernel/held.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import type { User } from "../../src/sandbox/index.ts";
 import type { World } from "../support/world.ts";
+import { give } from "./refusals-ground.ts";
 
 /** Everything a change can need. */
 export const strict = { CONFIRM_IN_DISCORD: "permissions,keys", SECOND_PERSON_FOR_DANGER: "true" };
@@ -99,3 +100,7 @@ export async function journalOf({ app }: World, id: string) {
   const events = (await read.outboxEvent.findMany({ orderBy: { seq: "asc" } })).filter(({ data }) => (data as { id?: string }).id === id);
   return { entries, events };
 }
+
+/** `/confirm accept`, and the button that follows where more has to be read first. */
+export const acceptIn = (world: World, person: User, code: string): Promise<string> =>
+  give({ world, person, words: "confirm accept", given: { code } }, "en-US");

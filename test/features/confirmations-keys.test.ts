@@ -4,7 +4,7 @@ import { systemCall } from "../../src/kernel/call.ts";
 import type { User } from "../../src/sandbox/index.ts";
 import { shareWorld, staffAtConsole } from "../contract/world.ts";
 import type { Answer } from "../support/world.ts";
-import { journalOf } from "./confirmations-ground.ts";
+import { acceptIn, journalOf } from "./confirmations-ground.ts";
 
 const shared = shareWorld({ env: { CONFIRM_IN_DISCORD: "keys,permissions" } });
 let owner: User;
@@ -28,7 +28,7 @@ async function ask(key: string): Promise<Answer> {
 }
 const read = async ({ body }: Answer): Promise<any> =>
   (await shared.world.get(`/confirmations/${String(body.data.id)}`, { actor: owner })).body.data;
-const accept = (person: User, { body }: Answer): Promise<string> => shared.world.slash(person, "confirm accept", { code: body.data.code });
+const accept = (person: User, { body }: Answer): Promise<string> => acceptIn(shared.world, person, body.data.code);
 const ended = { status: "failed", failure: "credential_revoked", needs: [] };
 
 describe("what was asked with a key", () => {

@@ -3,6 +3,7 @@ import type { User } from "../../src/sandbox/index.ts";
 import { shareWorld, staffAtConsole } from "../contract/world.ts";
 import { claimsFor, createPair, jws } from "../support/signer.ts";
 import type { Answer } from "../support/world.ts";
+import { acceptIn } from "./confirmations-ground.ts";
 
 const shared = shareWorld();
 let [owner, second, third]: User[] = [];
@@ -43,7 +44,7 @@ describe("the yes of a second person", () => {
     const held = await ask(owner!);
     expect((await yes(held, { actor: second! })).body).toMatchObject({ status: 409, code: "invalid_transition" });
     expect(await statusOf(held)).toBe("pending");
-    await shared.world.slash(second!, "confirm accept", { code: held.body.data.code });
+    await acceptIn(shared.world, second!, held.body.data.code);
     expect(await statusOf(held)).toBe("applied");
   });
 
@@ -69,9 +70,9 @@ describe("the yes of a second person", () => {
   test("is not that of who made the key by which another one is said to have asked", async () => {
     const site = await keyOf(owner!, "trusted");
     const held = await ask(second!, site.text);
-    const said = await shared.world.slash(owner!, "confirm accept", { code: held.body.data.code });
+    const said = await acceptIn(shared.world, owner!, held.body.data.code);
     expect([said, await statusOf(held)]).toEqual([expect.stringContaining("You made the API key"), "pending"]);
-    await shared.world.slash(third!, "confirm accept", { code: held.body.data.code });
+    await acceptIn(shared.world, third!, held.body.data.code);
     expect(await statusOf(held)).toBe("applied");
   });
 

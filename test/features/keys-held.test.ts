@@ -3,6 +3,7 @@ import { systemCall } from "../../src/kernel/call.ts";
 import type { User } from "../../src/sandbox/index.ts";
 import { everyRow, shareWorld, staffAtConsole } from "../contract/world.ts";
 import type { Answer } from "../support/world.ts";
+import { acceptIn } from "./confirmations-ground.ts";
 import { rowsOf } from "./keys-ground.ts";
 
 const lines: string[] = [];
@@ -21,7 +22,7 @@ beforeAll(async () => {
   await shared.world.sandbox.waitFor(() => shared.world.app.access.of(keeper.id).decide("clients.manage").allowed);
 });
 
-const accept = (person: User, { body }: Answer): Promise<string> => shared.world.slash(person, "confirm accept", { code: body.data.code });
+const accept = (person: User, { body }: Answer): Promise<string> => acceptIn(shared.world, person, body.data.code);
 const use = async (key: string): Promise<string> => {
   const { status, body } = await shared.world.get("/staff", { key });
   return status === 200 ? "works" : body.code;

@@ -3,8 +3,7 @@ import type { User } from "../../src/sandbox/index.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { everyRow, staffAtConsole } from "../contract/world.ts";
-import { age } from "../features/confirmations-ground.ts";
-import { give } from "../features/refusals-ground.ts";
+import { acceptIn, age } from "../features/confirmations-ground.ts";
 import { createWorld, type World } from "../support/world.ts";
 import { connect, use } from "./ground.ts";
 
@@ -26,9 +25,7 @@ async function statusOf({ app }: World, id: string) {
   return { status, failure, input, summary, subjectUserId };
 }
 
-/** `/confirm accept`, and the button that follows once it was read. */
-const confirm = (world: World, person: User, code: string): Promise<string> =>
-  give({ world, person, words: "confirm accept", given: { code } }, "en-US");
+const confirm = acceptIn;
 
 test("a change waits for its person, changes nothing before, and takes effect once in their name", async () => {
   const world = await createWorld({ env: { MCP: "on" } });

@@ -84,7 +84,11 @@ const rows = [
   ],
   ["workflow.reversed", "workflows.read", "An approval was taken back"],
   ["workflow.updated", "workflows.read", "Anything else about a request changed, also what was left to be done after a decision"],
-  ["workflow.voted", "workflows.read", "Somebody voted; more votes are needed"],
+  [
+    "workflow.voted",
+    "workflows.read",
+    "Somebody voted; more votes are needed. `lapsed`: whose earlier votes no longer count, as in `workflow.decided` and `workflow.reversed`",
+  ],
 ] as const satisfies readonly (readonly [type: string, permission: PermissionKey, description: string])[];
 
 export type EventType = (typeof rows)[number][0];
