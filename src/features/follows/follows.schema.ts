@@ -70,7 +70,11 @@ export const SendFileInput = z
       .min(1)
       .optional()
       .meta({ description: "As an export of the blacklist writes it; a body of type text/csv is this text alone" }),
-    records: z.array(z.record(z.string(), z.unknown())).max(maxEntries).optional().meta({ description: "The same as JSON" }),
+    records: z
+      .array(z.unknown().meta({ description: "A record as an export writes it; what is none is reported by itself" }))
+      .max(maxEntries)
+      .optional()
+      .meta({ description: "The same as JSON" }),
   })
   .refine(({ csv, records }) => (csv === undefined) !== (records === undefined), { path: ["records"], message: "Send records, or CSV." })
   .meta({ id: "SendListFileInput" });

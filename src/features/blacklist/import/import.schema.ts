@@ -39,11 +39,11 @@ export type ImportBlacklistQuery = z.input<typeof ImportBlacklistQuery>;
 export const ImportBlacklistBody = z
   .strictObject({
     records: z
-      .array(z.unknown())
+      .array(z.unknown().meta({ description: "A record as POST /blacklist takes it; what is none is refused by itself" }))
       .min(1)
       .max(maxRecords, `At most ${maxRecords.toString()} records go into one request; "provost blacklist import" takes any number.`)
       .optional()
-      .meta({ description: "Records as POST /blacklist takes them; each is checked on its own" }),
+      .meta({ description: "Records; each is checked on its own" }),
     csv: z.string().min(1).optional().meta({ description: "The same as CSV; a body of type text/csv is this text alone" }),
   })
   .refine(({ records, csv }) => (records === undefined) !== (csv === undefined), { path: ["records"], message: "Send records, or CSV." })
