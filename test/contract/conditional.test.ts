@@ -73,7 +73,7 @@ test("every operation that can be refused for another revision takes a condition
   expect(Object.keys(fixtures).toSorted()).toEqual(conditional.map(idOf).toSorted());
 });
 
-test("in another revision nothing happens, and a condition that cannot be read is refused as such", async () => {
+test("in another revision nothing happens, nor with a condition that is none of our tags", async () => {
   const before = await everyRow(ground.world);
   const wrong: string[] = [];
   for (const [index, [route, change]] of [...changes].entries()) {
@@ -84,7 +84,7 @@ test("in another revision nothing happens, and a condition that cannot be read i
       if (found !== expected) wrong.push(`${idOf(route)} with ${tag}: ${found}`);
     };
     for (const tag of new Set([stale, others[index % others.length] ?? stale])) await ask(tag, "412 precondition_failed");
-    await ask(malformed[index % malformed.length] ?? "", "400 malformed_request /If-Match");
+    await ask(malformed[index % malformed.length] ?? "", "412 precondition_failed");
   }
   expect(wrong).toEqual([]);
   expect(await everyRow(ground.world)).toEqual(before);
@@ -112,7 +112,9 @@ describe.each(conditional)("$method $path", (route) => {
     const answers = await sendAtOnce(route, change, await rightFor(route, change));
     const refused = answers.flatMap(({ status }) => (status < 300 ? [] : [status]));
     for (const status of refused) expect(refusals, said(answers)).toContain(status);
-    if (change.isHeld !== true) expect(refused, said(answers)).toHaveLength(atOnce - 1);
+    // The same decision by the same person again is answered as the first one was.
+    const done = answers.filter(({ status, body }) => status < 300 && body.replayed !== true);
+    if (change.isHeld !== true) expect(done, said(answers)).toHaveLength(1);
   });
 
   test("breaks for nobody when it is asked at once in whichever revision", async () => {

@@ -120,8 +120,7 @@ const objectionsThatEscalate = -2;
 /** The one place that decides what an action does to a request. Pure: the same for every transport. */
 export function transition(state: State, attempt: Attempt, context: Context): Transition {
   const { action } = attempt;
-  if (isReplayed(state, attempt, context))
-    return refusedByRevision(attempt) ?? moved(state, {}, { isReplay: true, isFinal: !isOpenStatus(state.status) });
+  if (isReplayed(state, attempt, context)) return moved(state, {}, { isReplay: true, isFinal: !isOpenStatus(state.status) });
   return (
     refusedByRight(state, attempt, context) ??
     refusedByPartiality(state, attempt, context) ??
