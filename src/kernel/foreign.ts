@@ -44,7 +44,7 @@ export function readForeign<T extends z.ZodType>(schema: T, value: unknown): { d
   const parsed = schema.safeParse(value, { reportInput: true });
   if (parsed.success) return { data: parsed.data };
   return {
-    faults: fieldErrors(parsed.error.issues, "body").map(({ pointer, code, detail }) => ({ pointer: showText(pointer), code, detail })),
+    faults: fieldErrors(parsed.error.issues, "body").map(({ pointer, code, detail }) => ({ pointer, code, detail })),
   };
 }
 

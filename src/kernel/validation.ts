@@ -23,9 +23,9 @@ function fieldErrorAt(path: readonly PropertyKey[], where: FieldError["in"], cod
   return { pointer: pointer(path), in: where, code, detail };
 }
 
-/** An RFC 6901 pointer. */
+/** An RFC 6901 pointer; a name that cannot be stored stands in it as it is shown. */
 export function pointer(path: readonly PropertyKey[]): string {
-  return path.map((step) => `/${String(step).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+  return path.map((step) => `/${showText(String(step)).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 }
 
 const tooBig: Readonly<Record<string, string>> = { string: "too_long", array: "too_many", set: "too_many", map: "too_many" };
@@ -98,7 +98,7 @@ function textErrors(value: unknown, where: FieldError["in"], path: readonly stri
   if (typeof value === "string") return isStorableText(value) ? [] : [unstorable(path, where)];
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([key, inner]) =>
-    isStorableText(key) ? textErrors(inner, where, [...path, key]) : unstorable([...path, showText(key)], where),
+    isStorableText(key) ? textErrors(inner, where, [...path, key]) : unstorable([...path, key], where),
   );
 }
 

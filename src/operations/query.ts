@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { type FieldError, ProblemError } from "../kernel/errors.ts";
 import { check, pointer } from "../kernel/validation.ts";
-import { showText } from "../kernel/storable.ts";
 
 /**
  * Read a query by its schema. Fields that are lists take every value of a repeated parameter; other fields take one.
@@ -45,7 +44,7 @@ function isList(schema: unknown): boolean {
 function unknownParameters(names: readonly string[]): ProblemError {
   const errors = names.slice(0, 20).map((name): FieldError => {
     return {
-      pointer: pointer([showText(name.slice(0, 100))]),
+      pointer: pointer([name.slice(0, 100)]),
       in: "query",
       code: "unknown_parameter",
       detail: "This parameter is not known here.",

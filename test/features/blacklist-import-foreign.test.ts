@@ -1,5 +1,7 @@
 // @module-tag both
 import { describe, expect, test } from "vitest";
+import { readCsv } from "../../src/features/blacklist/csv.ts";
+import { maxLine } from "../../src/features/blacklist/import-lines.ts";
 import type { Answer, World } from "../support/world.ts";
 import { shareWorld } from "../contract/world.ts";
 
@@ -143,4 +145,26 @@ describe("a line that cannot be read refuses itself alone", () => {
     }
     expect(await recordOf(records[0]?.subject_id ?? "")).toBeNull();
   });
+});
+
+test("a line that is too long is told of by its beginning, in whatever pieces the file comes", async () => {
+  const long = (length: number): string => `user,1,${"x".repeat(length)}the end`;
+  const csv = ["kind,subject_id,subject_name", long(300_000), `${" ".repeat(300_000)}x`, "user,2,short"].join("\r\n");
+  const linesIn = async (pieces: string[]): Promise<object[]> => {
+    const lines: object[] = [];
+    for await (const line of readCsv(pieces)) lines.push(line);
+    return lines;
+  };
+  const inPieces = (size: number): string[] => csv.match(new RegExp(`[^]{1,${size.toString()}}`, "g")) ?? [];
+  for (const pieces of [[csv], inPieces(65_536), inPieces(262_144)]) {
+    const lines = await linesIn(pieces);
+    expect(lines).toMatchObject([
+      { line: 2, text: expect.stringMatching(/^user,1,x{50}/), errors: [{ detail: "The line is longer than 256 KiB." }] },
+      { line: 3, errors: [{ detail: "The line is longer than 256 KiB." }] },
+      { line: 4, value: { kind: "user", subject_id: "2", subject_name: "short" } },
+    ]);
+  }
+  // As long as one may be, with its end cut in two.
+  const most = `user,${"1".repeat(maxLine - 5)}`;
+  expect(await linesIn([`kind,subject_id\n${most}\r`, "\n"])).toEqual([{ line: 2, value: { kind: "user", subject_id: most.slice(5) } }]);
 });

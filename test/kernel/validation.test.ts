@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { translator } from "../../src/commands/texts.ts";
 import type { FieldError } from "../../src/kernel/errors.ts";
-import { check } from "../../src/kernel/validation.ts";
+import { check, fieldErrors } from "../../src/kernel/validation.ts";
 
 function errorsOf(schema: z.ZodType, value: unknown): FieldError[] {
   const errors: FieldError[] = [];
@@ -65,4 +65,14 @@ describe("what a schema refuses", () => {
   test("keeps what a schema says itself", () => {
     expect(errorsOf(z.string().min(3, "Say more."), "x").map(({ detail }) => detail)).toEqual(["Say more."]);
   });
+});
+
+test("a name that cannot be stored stands in the pointer as it is shown, once", () => {
+  const fields = [
+    { pointer: "/a/\u{fffd}b\u{fffd}", in: "body", code: "invalid_characters", detail: expect.stringContaining("cannot be stored") },
+  ];
+  expect(errorsOf(z.object({ a: z.strictObject({}) }), { a: { "\0b\ud800": 1 } })).toEqual(fields);
+  expect(fieldErrors(z.strictObject({}).safeParse({ "\0~/": 1 }).error?.issues ?? [], "body")).toMatchObject([
+    { pointer: "/\u{fffd}~0~1" },
+  ]);
 });

@@ -22,7 +22,7 @@ export async function* readCsv(pieces: AsyncIterable<string> | Iterable<string>)
   const delimiter = told ?? delimiterOf(head);
   const names = headerOf(cellsOf(head, delimiter) ?? []);
   for (let line = await lines.at(0); line !== undefined; line = await lines.at(0)) {
-    if (line.text.trim() === "") {
+    if (line.text.trim() === "" && !line.isTooLong) {
       lines.drop(1);
       continue;
     }

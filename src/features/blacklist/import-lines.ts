@@ -13,17 +13,21 @@ export interface TextLine {
 
 /** Characters of one line; a longer one is read over, not kept. */
 export const maxLine = 256 * 1024;
+/** Characters of a longer one that are kept. */
+const keptOfLong = 1000;
 
 /** The physical lines of a text that comes in pieces: whatever system wrote their ends. Others get their turn while a large text is read. */
 export async function* linesOf(pieces: AsyncIterable<string> | Iterable<string>): AsyncGenerator<TextLine> {
   let line = 1;
   let rest = "";
-  let isTooLong = false;
+  /** Of a line that is longer than one may be. */
+  let beginning: string | undefined;
   const slices = parsingSlices();
   const take = (text: string, end: string): TextLine => {
-    const taken = { line, text, end, isTooLong: isTooLong || text.length > maxLine };
+    if (beginning === undefined && text.length > maxLine) beginning = text.slice(0, keptOfLong);
+    const taken = { line, text: beginning ?? text, end, isTooLong: beginning !== undefined };
     line += 1;
-    isTooLong = false;
+    beginning = undefined;
     return taken;
   };
   for await (const piece of pieces) {
@@ -37,13 +41,14 @@ export async function* linesOf(pieces: AsyncIterable<string> | Iterable<string>)
       from = index + end.length;
     }
     rest = text.slice(from);
-    if (rest.length > maxLine) {
-      isTooLong = true;
-      rest = rest.endsWith("\r") ? "\r" : "";
+    const half = rest.endsWith("\r") ? "\r" : "";
+    if (rest.length - half.length > maxLine) {
+      beginning ??= rest.slice(0, keptOfLong);
+      rest = half;
     }
   }
   const last = rest.endsWith("\r") ? "\r" : "";
-  if (rest !== "" || isTooLong) yield take(rest.slice(0, rest.length - last.length), last);
+  if (rest !== "" || beginning !== undefined) yield take(rest.slice(0, rest.length - last.length), last);
 }
 
 /** What stands in one line of an import, or why it cannot be read. */

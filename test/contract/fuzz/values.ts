@@ -81,9 +81,12 @@ function fittingText({ pattern, format, minLength = 0, maxLength = 3000 }: Schem
   return oneOf(...texts.filter(({ length }) => length >= minLength), "x".repeat(minLength as number));
 }
 
-/** A value with up to three places in it taken out or made something else. */
-export function bent(value: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
-  const edits = fc.array(fc.tuple(fc.nat(), oddJson), { minLength: 1, maxLength: 3 });
+/**
+ * A value with up to three places in it taken out or made something else.
+ * @param others what may stand there besides
+ */
+export function bent(value: fc.Arbitrary<unknown>, ...others: fc.Arbitrary<unknown>[]): fc.Arbitrary<unknown> {
+  const edits = fc.array(fc.tuple(fc.nat(), fc.oneof(oddJson, ...others)), { minLength: 1, maxLength: 3 });
   return fc.tuple(value, edits).map(([whole, list]) => list.reduce<unknown>(bendOnce, whole));
 }
 
