@@ -1,3 +1,4 @@
+import type { Logger } from "pino";
 import type { Database } from "../database/database.ts";
 import type { GuildState } from "../discord/guild-state.ts";
 import type { Clock } from "../kernel/clock.ts";
@@ -18,6 +19,7 @@ interface Common {
   events: Pick<EventsService, "emit">;
   cursors: Cursors;
   clock: Clock;
+  logger: Logger;
   keyring: Keyring;
   /** The guilds of this community, whether or not the bot is in them yet. */
   servedGuilds: ReadonlySet<string>;

@@ -96,6 +96,27 @@ export async function sweepIsolated<T>({ size, find, work, ...isolation }: Due<T
 }
 
 /**
+ * Do the parts of a job in their order. One that throws holds up none of those behind it.
+ * @returns how many each of them did something for
+ * @throws what a part threw, when all were done; at once where the storage takes nothing or the service ends
+ */
+export async function partByPart<Part extends string>(parts: Readonly<Record<Part, () => Promise<number>>>): Promise<Record<Part, number>> {
+  const done = {} as Record<Part, number>;
+  const errors: unknown[] = [];
+  for (const [part, run] of Object.entries(parts) as [Part, () => Promise<number>][]) {
+    try {
+      done[part] = await run();
+    } catch (error) {
+      if (isOfEverything(error)) throw error;
+      errors.push(error);
+    }
+  }
+  if (errors.length > 1) throw new AggregateError(errors, `parts of the job failed: ${errors.length.toString()}`);
+  if (errors.length === 1) throw errors[0];
+  return done;
+}
+
+/**
  * Have what runs a job know that some of its items failed, so that health and metrics show it. The rest is done.
  * @throws Error if there are any; its cause is the first reason
  */

@@ -1,6 +1,7 @@
 import { createListChecks } from "../../src/features/lists/checks.ts";
 // @module-tag postgres
 import { expect, onTestFinished, test } from "vitest";
+import { silent } from "../support/rooms.ts";
 import type { Database, Tx } from "../../src/database/database.ts";
 import { createBlacklistRecords, type RecordDraft } from "../../src/features/blacklist/records.ts";
 import { createSweep } from "../../src/features/blacklist/upkeep.ts";
@@ -44,7 +45,7 @@ async function createGround() {
     listChecks: createListChecks(),
     serversKey: Buffer.alloc(32, 1),
   });
-  const sweep = createSweep({ database: watched, records, clock });
+  const sweep = createSweep({ database: watched, records, clock, logger: silent });
   const create = (subjectId: string) =>
     watched.write(call, (tx) =>
       records.create(tx, { ...draft, subjectId, expiresAt: new Date(now.getTime() + 60_000) } satisfies RecordDraft, note),

@@ -1,5 +1,6 @@
 // @module-tag postgres
 // @module-tag slow
+import { silent } from "../support/rooms.ts";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openDatabase, type Database } from "../../src/database/database.ts";
@@ -35,7 +36,14 @@ const permissions = { requireRankAbove: () => undefined };
 function instance(database: Database) {
   const cursors = createCursors(Buffer.alloc(32));
   const audit = createAuditService({ database, cursors });
-  const callsigns = createCallsignsService({ database, audit, events: createEventsService({ database, clock }), lines: addLines, clock });
+  const callsigns = createCallsignsService({
+    database,
+    audit,
+    events: createEventsService({ database, clock }),
+    lines: addLines,
+    clock,
+    logger: silent,
+  });
   const registry = createCallsignRegistry({ database, access, permissions, callsigns, cursors, clock });
   return { callsigns, registry, pools: createPoolsService({ database, audit, access, cursors, clock }) };
 }

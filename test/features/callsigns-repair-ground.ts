@@ -1,3 +1,4 @@
+import { silent } from "../support/rooms.ts";
 import type { Tx } from "../../src/database/database.ts";
 import { createAuditService } from "../../src/features/audit/audit.service.ts";
 import { createCallsignsService } from "../../src/features/callsigns/callsigns.service.ts";
@@ -41,7 +42,7 @@ export async function createRepairGround(options: Partial<RepairsDeps> = {}) {
   const cursors = createCursors(Buffer.alloc(32));
   const audit = createAuditService({ database, cursors });
   const events = createEventsService({ database, clock });
-  const callsigns = createCallsignsService({ database, audit, events, lines: addLines, clock });
+  const callsigns = createCallsignsService({ database, audit, events, lines: addLines, clock, logger: silent });
   const state = { stale: false, left: new Set<string>(), ranks: new Map<string, number>() };
   const deps: RepairsDeps = {
     database,

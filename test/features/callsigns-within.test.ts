@@ -1,3 +1,4 @@
+import { silent } from "../support/rooms.ts";
 import fc from "fast-check";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Tx } from "../../src/database/database.ts";
@@ -23,7 +24,14 @@ beforeAll(async () => {
   ground = await createTestDatabase({ clock });
   const { database } = ground;
   const audit = createAuditService({ database, cursors: createCursors(Buffer.alloc(32)) });
-  callsigns = createCallsignsService({ database, audit, events: createEventsService({ database, clock }), lines: addLines, clock });
+  callsigns = createCallsignsService({
+    database,
+    audit,
+    events: createEventsService({ database, clock }),
+    lines: addLines,
+    clock,
+    logger: silent,
+  });
   return () => ground.drop();
 });
 const clear = () => write(async ({ db }) => void [await db.callsignSlot.deleteMany({}), await db.callsignPool.deleteMany({})]);

@@ -1,3 +1,4 @@
+import { silent } from "../support/rooms.ts";
 import type { Confirmable } from "../../src/features/confirmations/hold.ts";
 import { randomBytes } from "node:crypto";
 import fc from "fast-check";
@@ -165,7 +166,7 @@ async function createBench(secondPersonForDanger = true) {
   const ground = { database, audit, events: createEventsService({ database, clock }), access, reach: createLinkReach(), cursors, clock };
   /** The service as it starts with these settings. */
   const open = (isForTwo: boolean) =>
-    createConfirmationsService({ ...ground, confirmInDiscord: ["permissions"], secondPersonForDanger: isForTwo });
+    createConfirmationsService({ ...ground, logger: silent, confirmInDiscord: ["permissions"], secondPersonForDanger: isForTwo });
   const confirmations = open(secondPersonForDanger);
   confirmations.register("test.apply", async (tx, input) => {
     const { key, outcome } = input as { key: string; outcome: Asked["outcome"] };

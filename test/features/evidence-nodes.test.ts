@@ -1,4 +1,5 @@
 // @module-tag postgres
+import { silent } from "../support/rooms.ts";
 import { hash, randomBytes } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -36,7 +37,7 @@ const call = () => systemCall("cli", uuid7());
 /** A process of its own, as far as its memory goes, on a shared database. */
 async function createNode(database: Database) {
   const dataDir = await createFolder();
-  const files = createEvidenceFiles(dataDir, createDatabaseStore(database));
+  const files = createEvidenceFiles(dataDir, createDatabaseStore(database), silent);
   await files.prepare();
   const bytes = createEvidenceBytes({ files, database, isShared: true, onFailed: (error) => expect.unreachable(String(error)) });
   return {

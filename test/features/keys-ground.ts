@@ -18,7 +18,7 @@ export const nobody = { onLastOwnersLost: () => undefined, setOwners: () => unde
 /** The keys room alone, on a fresh database, in a time of its own. */
 export async function createKeys(pollMs = 60_000) {
   const warnings: { details: object; message: string }[] = [];
-  const logger = { warn: (details: object, message: string) => void warnings.push({ details, message }) };
+  const logger = { warn: (details: object, message: string) => void warnings.push({ details, message }), error: () => undefined };
   const time = { now: new Date("2026-11-20T10:00:00.000Z") };
   const clock = { now: () => time.now };
   const fresh = await createTestDatabase({ clock });

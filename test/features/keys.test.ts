@@ -12,7 +12,7 @@ import { systemCall, type Call } from "../../src/kernel/call.ts";
 import { addSeconds } from "../../src/kernel/clock.ts";
 import { requireDone } from "../../src/kernel/held.ts";
 import { createCursors } from "../../src/kernel/page.ts";
-import { createJournals } from "../support/rooms.ts";
+import { createJournals, silent } from "../support/rooms.ts";
 import { createKeys, nobody, secret } from "./keys-ground.ts";
 import { createHouse } from "./staff-house.ts";
 import { runsOf } from "../support/size.ts";
@@ -277,9 +277,12 @@ test("bootstrap names an owner whom a running server notices, with a key for eve
     servedGuilds: new Set(),
     guildState: nobody,
   });
-  const { key, delegation } = await createKeysService({ ...ground, ...journals, permissions, pepper: secret }).bootstrap(cli(), {
-    owner: "80351110224678912",
-  });
+  const { key, delegation } = await createKeysService({ ...ground, ...journals, permissions, logger: silent, pepper: secret }).bootstrap(
+    cli(),
+    {
+      owner: "80351110224678912",
+    },
+  );
   expect([delegation, parseKey(key) === undefined]).toEqual(["trusted", false]);
   await house.sandbox.waitFor(() => house.access.of("80351110224678912").isOwner);
   await other.close();

@@ -1,3 +1,4 @@
+import { silent } from "../support/rooms.ts";
 import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Tx } from "../../src/database/database.ts";
@@ -239,7 +240,7 @@ describe("what the lines fold to", () => {
     ground = await createTestDatabase({ clock });
     const { database } = ground;
     const audit = createAuditService({ database, cursors: createCursors(Buffer.alloc(32)) });
-    roster = createRosterService({ database, audit, events: createEventsService({ database, clock }), clock });
+    roster = createRosterService({ database, audit, events: createEventsService({ database, clock }), clock, logger: silent });
     return () => ground.drop();
   });
   let people = 80_351_110_224_678_900n;

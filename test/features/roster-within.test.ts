@@ -1,3 +1,4 @@
+import { silent } from "../support/rooms.ts";
 import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Tx } from "../../src/database/database.ts";
@@ -22,7 +23,7 @@ beforeAll(async () => {
   ground = await createTestDatabase({ clock });
   const { database } = ground;
   const audit = createAuditService({ database, cursors: createCursors(Buffer.alloc(32)) });
-  roster = createRosterService({ database, audit, events: createEventsService({ database, clock }), clock });
+  roster = createRosterService({ database, audit, events: createEventsService({ database, clock }), clock, logger: silent });
   return () => ground.drop();
 });
 

@@ -1,3 +1,4 @@
+import { silent } from "../support/rooms.ts";
 import { randomBytes } from "node:crypto";
 import { onTestFinished } from "vitest";
 import { createAuditService } from "../../src/features/audit/audit.service.ts";
@@ -31,6 +32,7 @@ export async function createRegister(options: Partial<Pick<RegistryDeps, "clock"
     },
     cursors,
     clock,
+    logger: silent,
     hashOf,
     readInvite,
   });

@@ -30,7 +30,7 @@ import { uuid7 } from "../../src/kernel/ids.ts";
 import { createCursors } from "../../src/kernel/page.ts";
 import { workflowKinds } from "../../src/kernel/vocabulary.ts";
 import { createSandbox, type Role, type User } from "../../src/sandbox/index.ts";
-import { createJournals } from "../support/rooms.ts";
+import { createJournals, silent } from "../support/rooms.ts";
 import { createTestDatabase } from "../support/database.ts";
 
 export const ladder = { owner: 100, admin: 80, senior: 60, moderator: 40, viewer: 10 } as const;
@@ -85,10 +85,17 @@ export async function createHouse(options: HouseOptions = {}) {
   const audit = createAuditService({ database, cursors });
   const ground = { database, audit, access, servedGuilds, guildState, cursors, clock: options.clock ?? clock };
   const journals = createJournals(ground);
-  const permissions = createPermissionsService({ ...ground, ...journals, logger: pino({ level: "silent" }) });
-  const keys = createKeysService({ ...ground, ...journals, permissions, pepper: secret });
+  const permissions = createPermissionsService({ ...ground, ...journals, logger: silent });
+  const keys = createKeysService({ ...ground, ...journals, permissions, logger: silent, pepper: secret });
   const store = createKeyStore({ database, keys, permissions, access, pepper: secret, pollMs: 50 });
-  const staff = createStaffService({ ...ground, ...journals, permissions, keys, roster: { leaveInTx: () => Promise.resolve() } });
+  const staff = createStaffService({
+    ...ground,
+    ...journals,
+    logger: silent,
+    permissions,
+    keys,
+    roster: { leaveInTx: () => Promise.resolve() },
+  });
   await guildState.load();
   await access.load();
 

@@ -140,7 +140,14 @@ test("nothing is missing from a guild state that has not been read", async () =>
   const cursors = createCursors(Buffer.alloc(32));
   const guildState = createGuildState({ database: house.database, logger: pino({ level: "silent" }), served: new Set([house.guild.id]) });
   const confirmations = { hold: () => Promise.resolve(undefined), register: () => undefined };
-  const staff = createStaffService({ ...house, confirmations, guildState, cursors, roster: { leaveInTx: () => Promise.resolve() } });
+  const staff = createStaffService({
+    ...house,
+    logger: pino({ level: "silent" }),
+    confirmations,
+    guildState,
+    cursors,
+    roster: { leaveInTx: () => Promise.resolve() },
+  });
   const before = await house.auditCount();
   await staff.expireDue(jobCall());
   await house.database.write(jobCall(), () => Promise.resolve());

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { ProblemError } from "../../src/kernel/errors.ts";
-import { forEachIsolated, requireNoneFailed, sweepIsolated, type Isolation } from "../../src/kernel/isolated.ts";
+import { forEachIsolated, partByPart, requireNoneFailed, sweepIsolated, type Isolation } from "../../src/kernel/isolated.ts";
 
 function isolation(more: Partial<Isolation<number>> = {}) {
   const logged: object[] = [];
@@ -92,4 +92,22 @@ describe("what is due in pages", () => {
     await expect(sweepIsolated({ size: 2, find, work, ...isolation().options })).rejects.toMatchObject({ code: "storage_full" });
     expect(worked).toEqual([[1, 2]]);
   });
+});
+
+it("a part of a job that fails holds up none of those behind it, and the job fails with its reason", async () => {
+  const done: string[] = [];
+  const part = (name: string) => () => Promise.resolve(done.push(name));
+  const fail = (reason: string) => () => Promise.reject(new Error(reason));
+  await expect(partByPart({ first: part("first"), bad: fail("not this one"), last: part("last") })).rejects.toThrow("not this one");
+  expect(done).toEqual(["first", "last"]);
+  const both = partByPart({ bad: fail("not this one"), worse: fail("nor this one") });
+  await expect(both).rejects.toMatchObject({ errors: [{ message: "not this one" }, { message: "nor this one" }] });
+  expect(await partByPart({ first: () => Promise.resolve(2), last: () => Promise.resolve(3) })).toEqual({ first: 2, last: 3 });
+});
+
+it("no part is begun any more where the storage takes nothing", async () => {
+  const last = vi.fn(() => Promise.resolve(1));
+  const full = () => Promise.reject(new ProblemError("storage_full"));
+  await expect(partByPart({ full, last })).rejects.toMatchObject({ code: "storage_full" });
+  expect(last).not.toHaveBeenCalled();
 });

@@ -9,13 +9,15 @@ import { createServerFacts } from "../../src/features/servers/facts.ts";
 import type { Clock } from "../../src/kernel/clock.ts";
 import { keyedHash } from "../../src/kernel/secrets.ts";
 
+export const silent = pino({ level: "silent" });
+
 /** Events and confirmations as rooms need them; nothing has to be confirmed unless told. */
 export function createJournals(
-  deps: Omit<ConfirmationsDeps, "events" | "reach" | "confirmInDiscord" | "secondPersonForDanger">,
+  deps: Omit<ConfirmationsDeps, "events" | "reach" | "logger" | "confirmInDiscord" | "secondPersonForDanger">,
   settings: Partial<Pick<ConfirmationsDeps, "confirmInDiscord" | "secondPersonForDanger">> = {},
 ) {
   const events = createEventsService(deps);
-  const together = { ...deps, events, reach: createLinkReach() };
+  const together = { ...deps, logger: silent, events, reach: createLinkReach() };
   const confirmations = createConfirmationsService({ ...together, confirmInDiscord: [], secondPersonForDanger: false, ...settings });
   return { events, confirmations };
 }
@@ -23,12 +25,12 @@ export function createJournals(
 /** What intelligence and authorization need of other rooms, where a test puts rooms together by hand: nobody stands above anybody. */
 export function createNeighbours({ database, clock, serversKey }: { database: Database; clock: Clock; serversKey: Buffer }) {
   const erasures = createErasures({ hashOf: (userId) => keyedHash(serversKey, userId), journal: { append: () => Promise.resolve() } });
-  const reads = createDataReads({ database, erasures, clock, logger: pino({ level: "silent" }) });
+  const reads = createDataReads({ database, erasures, clock, logger: silent });
   return {
     facts: createServerFacts(),
     reach: createLinkReach(),
     reads,
-    logger: pino({ level: "silent" }),
+    logger: silent,
     erasures,
     hashOf: (serverId: string) => keyedHash(serversKey, serverId),
     permissions: { requireRankAbove: () => undefined },

@@ -58,7 +58,7 @@ export function createAuthorizationService(deps: AuthorizationDeps): Authorizati
   const { database, clock, cooldownSeconds } = deps;
   const parts = { ...deps, store: createGrantsStore(deps.keyring), revocations: createRevocations(deps) };
   const refreshing = createRefreshService(parts);
-  const due = createRefreshDue({ database, clock, ...refreshing });
+  const due = createRefreshDue({ database, clock, logger: deps.logger, ...refreshing });
 
   return {
     revocations: parts.revocations.tasks,

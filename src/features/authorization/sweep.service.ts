@@ -1,14 +1,14 @@
 import type { Logger } from "pino";
 import type { Deps } from "../deps.ts";
 import { earliestOf, firstOf } from "../../database/earliest.ts";
-import type { Authorization } from "../../generated/sqlite/client.ts";
+import type { Authorization, AuthorizationSession } from "../../generated/sqlite/client.ts";
 import type { Call } from "../../kernel/call.ts";
 import { addSeconds } from "../../kernel/clock.ts";
 import { daysBefore, retentionDays, retentionEnd, sessionRetentionDays, refreshDueDays } from "./authorization.policy.ts";
 import { endGrant, type EndDeps } from "./revoke.service.ts";
 import { lockGrant } from "./grants/store.ts";
 import { endSession } from "./sessions/end.ts";
-import { forEachIsolated, requireNoneFailed } from "../../kernel/isolated.ts";
+import { forEachIsolated, partByPart, requireNoneFailed, sweepIsolated } from "../../kernel/isolated.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import type { Status } from "../workflows/state/table.ts";
 import type { RefreshService } from "./refresh/refresh.service.ts";
@@ -48,14 +48,14 @@ export function createSweepService(deps: SweepDeps): SweepService {
   return {
     async sweep(call) {
       const now = deps.clock.now();
-      return {
-        sessions_expired: await expireSessions(deps, call, now),
-        sessions_deleted: await deleteSessions(deps, call, now),
-        grants_expired: await expireGrants(deps, call, now),
-        grants_deleted: await deleteGrants(deps, call, now),
-        revocations_told: await deps.revocations.tasks.runDue(call),
-        grants_refreshed: await deps.refreshDue(call),
-      };
+      return await partByPart({
+        sessions_expired: () => expireSessions(deps, call, now),
+        sessions_deleted: () => deleteSessions(deps, call, now),
+        grants_expired: () => expireGrants(deps, call, now),
+        grants_deleted: () => deleteGrants(deps, call, now),
+        revocations_told: () => deps.revocations.tasks.runDue(call),
+        grants_refreshed: () => deps.refreshDue(call),
+      });
     },
 
     async nextDue() {
@@ -73,16 +73,26 @@ export function createSweepService(deps: SweepDeps): SweepService {
 }
 
 async function expireSessions(deps: SweepDeps, call: Call, now: Date): Promise<number> {
-  const { database } = deps;
-  const due = await database.read.authorizationSession.findMany({
-    where: { status: { in: ["pending", "opened"] }, expiresAt: { lte: now } },
-    take: sessionsAtOnce,
-  });
-  if (due.length === 0) return 0;
-  return database.write(call, async (tx) => {
-    let expired = 0;
-    for (const session of due) if (await endSession(tx, deps, session, { status: "expired" })) expired += 1;
-    return expired;
+  const { database, logger } = deps;
+  return await sweepIsolated<AuthorizationSession>({
+    size: sessionsAtOnce,
+    find: (after) => {
+      const behind = after && { OR: [{ expiresAt: { gt: after.expiresAt } }, { expiresAt: after.expiresAt, id: { gt: after.id } }] };
+      return database.read.authorizationSession.findMany({
+        where: { status: { in: ["pending", "opened"] }, expiresAt: { lte: now }, ...behind },
+        orderBy: [{ expiresAt: "asc" }, { id: "asc" }],
+        take: sessionsAtOnce,
+      });
+    },
+    work: (due) =>
+      database.write(call, async (tx) => {
+        let expired = 0;
+        for (const session of due) if (await endSession(tx, deps, session, { status: "expired" })) expired += 1;
+        return expired;
+      }),
+    logger,
+    failure: "a session that is over could not be ended; it is tried again in a minute",
+    idsOf: ({ id }) => ({ authorization_session: id }),
   });
 }
 
@@ -93,37 +103,54 @@ async function deleteSessions({ database }: SweepDeps, call: Call, now: Date): P
 }
 
 /** That there was a grant is forgotten as long after its end as its servers were kept; the audit tells of it. */
-async function deleteGrants({ database, consentEnds }: SweepDeps, call: Call, now: Date): Promise<number> {
+async function deleteGrants({ database, consentEnds, logger }: SweepDeps, call: Call, now: Date): Promise<number> {
   const where = { status: { in: ["expired", "revoked"] }, endedAt: { lte: daysBefore(now, retentionDays) } };
-  const due = await database.read.authorization.findMany({
-    where,
-    select: { userId: true },
-    orderBy: { userId: "asc" },
-    take: sessionsAtOnce,
-  });
-  if (due.length === 0) return 0;
-  return database.write(call, async (tx) => {
-    for (const { userId } of due) await consentEnds.end(tx, { userId });
-    return (await tx.db.authorization.deleteMany({ where: { ...where, userId: { in: due.map(({ userId }) => userId) } } })).count;
+  return await sweepIsolated<{ userId: string }>({
+    size: sessionsAtOnce,
+    find: (after) =>
+      database.read.authorization.findMany({
+        where: { ...where, ...(after !== undefined && { userId: { gt: after.userId } }) },
+        select: { userId: true },
+        orderBy: { userId: "asc" },
+        take: sessionsAtOnce,
+      }),
+    work: (due) =>
+      database.write(call, async (tx) => {
+        for (const { userId } of due) await consentEnds.end(tx, { userId });
+        return (await tx.db.authorization.deleteMany({ where: { ...where, userId: { in: due.map(({ userId }) => userId) } } })).count;
+      }),
+    logger,
+    failure: "a grant that was over long ago could not be forgotten; it is tried again in a minute",
+    idsOf: ({ userId }) => ({ user_id: userId }),
   });
 }
 
 /** A grant nobody refreshed for the whole retention, or that was lost that long ago: its servers and tokens go. */
 async function expireGrants(deps: SweepDeps, call: Call, now: Date): Promise<number> {
-  const due = await deps.database.read.authorization.findMany({
-    where: {
-      OR: [
-        { status: "active", expiresAt: { lte: now } },
-        { status: "reauthorization_required", endedAt: { lte: daysBefore(now, retentionDays) } },
-      ],
-    },
-    take: grantsAtOnce,
-  });
   let expired = 0;
+  /** One that cannot be ended is passed over: what is bounded is how many end. */
+  async function* due(): AsyncGenerator<Authorization> {
+    for (let after = ""; ;) {
+      const page = await deps.database.read.authorization.findMany({
+        where: {
+          userId: { gt: after },
+          OR: [
+            { status: "active", expiresAt: { lte: now } },
+            { status: "reauthorization_required", endedAt: { lte: daysBefore(now, retentionDays) } },
+          ],
+        },
+        orderBy: { userId: "asc" },
+        take: grantsAtOnce,
+      });
+      yield* page;
+      if (page.length < grantsAtOnce || expired >= grantsAtOnce) return;
+      after = page.at(-1)?.userId ?? "";
+    }
+  }
   const idsOf = ({ userId }: Authorization) => ({ user_id: userId });
   const isolation = { logger: deps.logger, failure: "a grant that is over could not be ended; it is tried again in a minute", idsOf };
   const work = async (grant: Authorization): Promise<void> => void (expired += (await expireGrant(deps, call, grant)) ? 1 : 0);
-  requireNoneFailed(await forEachIsolated(due, work, isolation));
+  requireNoneFailed(await forEachIsolated(due(), work, isolation));
   return expired;
 }
 
@@ -152,7 +179,7 @@ export interface RefreshDueService {
   refreshDue(call: Call): Promise<number>;
 }
 
-export interface RefreshDueDeps extends Deps<"database" | "clock"> {
+export interface RefreshDueDeps extends Deps<"database" | "clock" | "logger"> {
   refresh: RefreshService["refresh"];
 }
 
@@ -162,7 +189,7 @@ const pauseSeconds = 3600;
 /** As many ids as one statement takes on every database. */
 const idsAtOnce = 500;
 
-export function createRefreshDue({ database, clock, refresh }: RefreshDueDeps): RefreshDueService {
+export function createRefreshDue({ database, clock, refresh, logger }: RefreshDueDeps): RefreshDueService {
   const { read } = database;
   /** Who could not be refreshed, and from when it is tried again. */
   const pausing = new Map<string, Date>();
@@ -195,16 +222,20 @@ export function createRefreshDue({ database, clock, refresh }: RefreshDueDeps): 
       const now = clock.now();
       for (const [userId, until] of pausing) if (until <= now) pausing.delete(userId);
       let refreshed = 0;
-      for (const userId of await findDue(now)) {
+      const outage = new AbortController();
+      const work = async (userId: string): Promise<void> => {
         try {
           await refresh(call, userId, { reason: "An open request is about this person." });
           refreshed += 1;
         } catch (error) {
-          if (!(error instanceof ProblemError)) throw error;
           pausing.set(userId, addSeconds(now, pauseSeconds));
-          if (error.code === "discord_unavailable") break;
+          if (!(error instanceof ProblemError)) throw error;
+          if (error.code === "discord_unavailable") outage.abort();
         }
-      }
+      };
+      const failure = "somebody an open request is about could not be refreshed; it is tried again in an hour";
+      const isolation = { logger, failure, idsOf: (userId: string) => ({ user_id: userId }), signal: outage.signal };
+      requireNoneFailed(await forEachIsolated(await findDue(now), work, isolation));
       return refreshed;
     },
   };

@@ -3,6 +3,7 @@ import type { BlacklistRecord, Prisma } from "../../generated/sqlite/client.ts";
 import { can, notReadable, requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
 import { fieldError } from "../../kernel/errors.ts";
 import type { ListQuery } from "../../kernel/fields.ts";
+import { partByPart } from "../../kernel/isolated.ts";
 import { newestFirst } from "../../kernel/keyset.ts";
 import { toPage, withTotal, type Cursors, type Page, type Position } from "../../kernel/page.ts";
 import type { AuditService } from "../audit/audit.service.ts";
@@ -10,7 +11,7 @@ import type { ListChecks } from "../lists/checks.ts";
 import type { LinkReach } from "../links/reach.ts";
 import type { MatchesService } from "../intelligence/matches/matches.service.ts";
 import type { AccessDirectory } from "../permissions/access/access.ts";
-import { createWordsCatchUp, createSweep, createReviewSweep } from "./upkeep.ts";
+import { createWordsCatchUp, createSweep, createReviewSweep, type ReviewDeps } from "./upkeep.ts";
 import { createChanges, dropNamesOf, lockRecordsOf } from "./changes.ts";
 import { createCheck, type CheckDeps } from "./check.ts";
 import { changesOf, draftOf } from "./drafts.ts";
@@ -35,7 +36,7 @@ import type { EvidenceHost, Host } from "../evidence/hosts.ts";
 
 export type BlacklistService = ReturnType<typeof createBlacklistService>;
 
-export interface BlacklistDeps extends CheckDeps, Omit<PurgeDeps, "opening"> {
+export interface BlacklistDeps extends CheckDeps, ReviewDeps, Omit<PurgeDeps, "opening"> {
   audit: AuditService;
   matches: MatchesService;
   listChecks: ListChecks;
@@ -45,11 +46,11 @@ export interface BlacklistDeps extends CheckDeps, Omit<PurgeDeps, "opening"> {
 }
 
 export function createBlacklistService(parts: BlacklistDeps) {
-  const { database, access, cursors, clock } = parts;
+  const { database, access, cursors, clock, logger } = parts;
   const records = createBlacklistRecords(parts);
 
   const opening = createOpening(parts);
-  const sweep = createSweep({ database, records, clock });
+  const sweep = createSweep({ database, records, clock, logger });
   const tellReviews = createReviewSweep(parts);
   const words = createWordsCatchUp(parts);
 
@@ -189,9 +190,12 @@ export function createBlacklistService(parts: BlacklistDeps) {
     prepare: words.begin,
     /** What time does: records start and end, reviews fall due. For the job that runs each minute. Answers how many. */
     async expireDue(call: Call): Promise<number> {
-      const moved = await sweep.expireDue(call);
-      await words.catchUp(call);
-      return moved + (await tellReviews(call));
+      const { moved, told } = await partByPart({
+        moved: () => sweep.expireDue(call),
+        words: () => words.catchUp(call),
+        told: () => tellReviews(call),
+      });
+      return moved + told;
     },
     /** When the next record starts or ends. */
     nextDue: sweep.nextDue,

@@ -5,9 +5,9 @@ import { earliestOf, firstOf } from "../../database/earliest.ts";
 import { insertRows } from "../../database/insert.ts";
 import { inBatches } from "../../kernel/pause.ts";
 import { processCall, requirePermission, type Call } from "../../kernel/call.ts";
+import { sweepIsolated } from "../../kernel/isolated.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 import { textColumns, wordRows } from "./words.ts";
-import type { Clock } from "../../kernel/clock.ts";
 import { changedRecord } from "./bulk.ts";
 import { statusAt, isLive, referenceOf } from "./blacklist.policy.ts";
 import { endingStatuses } from "./filters.ts";
@@ -75,20 +75,27 @@ export function createWordsCatchUp({ database }: { database: Database }) {
   };
 }
 
+export interface SweepDeps extends Deps<"database" | "clock" | "logger"> {
+  records: BlacklistRecords;
+}
+
 /** What time does to records. */
-export function createSweep({ database, records, clock }: { database: Database; records: BlacklistRecords; clock: Clock }) {
-  /** Ends records past their end and starts scheduled ones; returns how many. */
-  async function sweepBatch(call: Call): Promise<number> {
+export function createSweep({ database, records, clock, logger }: SweepDeps) {
+  const findDue = (after: { id: string } | undefined): Promise<{ id: string }[]> => {
     const now = clock.now();
     const due = {
+      ...(after !== undefined && { id: { gt: after.id } }),
       OR: [
         { status: { in: [...endingStatuses] }, expiresAt: { lte: now } },
         { status: "scheduled", startsAt: { lte: now } },
       ],
     };
-    const ids = await database.read.blacklistRecord.findMany({ where: due, select: { id: true }, orderBy: { id: "asc" }, take: batch });
-    if (ids.length === 0) return 0;
-    return database.write(call, async (tx) => {
+    return database.read.blacklistRecord.findMany({ where: due, select: { id: true }, orderBy: { id: "asc" }, take: batch });
+  };
+
+  /** Ends records past their end and starts scheduled ones; returns how many. */
+  const settleAll = (call: Call, ids: readonly { id: string }[]): Promise<number> =>
+    database.write(call, async (tx) => {
       // Every lock before the first change: anyone who changes one of them waits for its matches after it, too.
       for (const { id } of ids) await tx.lock(`blacklist:${id}`);
       const rows = await tx.db.blacklistRecord.findMany({ where: { id: { in: ids.map(({ id }) => id) } }, orderBy: { id: "asc" } });
@@ -102,13 +109,19 @@ export function createSweep({ database, records, clock }: { database: Database; 
       await records.changeAll(tx, changed);
       return changed.length;
     });
-  }
 
   return {
     /** Bring every record's status up to the present time. For the job that runs each minute. */
     async expireDue(call: Call): Promise<number> {
       requirePermission(call, "system.act");
-      return await inBatches(batch, () => sweepBatch(call));
+      return await sweepIsolated({
+        size: batch,
+        find: findDue,
+        work: (ids) => settleAll(call, ids),
+        logger,
+        failure: "a blacklist record could not be started or ended; it is tried again in a minute",
+        idsOf: ({ id }) => ({ blacklist_record: id }),
+      });
     },
 
     /** When the next record starts or ends. */
@@ -122,7 +135,7 @@ export function createSweep({ database, records, clock }: { database: Database; 
   };
 }
 
-export type ReviewDeps = Deps<"database" | "audit" | "events" | "clock">;
+export type ReviewDeps = Deps<"database" | "audit" | "events" | "clock" | "logger">;
 
 /** Records that count and whose review is due, and nobody was told of it: another review date takes back that they were. */
 function due(now: Date): Prisma.BlacklistRecordWhereInput {
@@ -135,7 +148,7 @@ function isDue(row: BlacklistRecord, now: Date): boolean {
 }
 
 /** @returns tells that the reviews of records are due, once for each date; answers of how many */
-export function createReviewSweep({ database, audit, events, clock }: ReviewDeps): (call: Call) => Promise<number> {
+export function createReviewSweep({ database, audit, events, clock, logger }: ReviewDeps): (call: Call) => Promise<number> {
   async function emitDue(tx: Tx, id: string): Promise<void> {
     await tx.lock(`blacklist:${id}`);
     const row = await tx.db.blacklistRecord.findUnique({ where: { id } });
@@ -152,19 +165,27 @@ export function createReviewSweep({ database, audit, events, clock }: ReviewDeps
     events.emit(tx, { type: "blacklist.review_due", data: { id, number: referenceOf(row), kind: row.kind, ...told } });
   }
 
-  async function tellSome(call: Call): Promise<number> {
-    const rows = await database.read.blacklistRecord.findMany({
-      where: due(clock.now()),
+  const findDue = (after: { id: string } | undefined): Promise<{ id: string }[]> =>
+    database.read.blacklistRecord.findMany({
+      where: { ...due(clock.now()), ...(after !== undefined && { id: { gt: after.id } }) },
       select: { id: true },
       orderBy: { id: "asc" },
       take: batch,
     });
-    if (rows.length === 0) return 0;
-    await database.write(call, async (tx) => {
-      for (const { id } of rows) await emitDue(tx, id);
-    });
-    return rows.length;
-  }
 
-  return (call) => inBatches(batch, () => tellSome(call));
+  const tellAll = (call: Call, rows: readonly { id: string }[]): Promise<number> =>
+    database.write(call, async (tx) => {
+      for (const { id } of rows) await emitDue(tx, id);
+      return rows.length;
+    });
+
+  return (call) =>
+    sweepIsolated({
+      size: batch,
+      find: findDue,
+      work: (rows) => tellAll(call, rows),
+      logger,
+      failure: "nobody could be told that the review of a blacklist record is due; it is tried again in a minute",
+      idsOf: ({ id }) => ({ blacklist_record: id }),
+    });
 }

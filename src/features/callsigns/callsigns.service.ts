@@ -1,11 +1,12 @@
 import type { Deps } from "../deps.ts";
 import { earliestOf } from "../../database/earliest.ts";
+import type { CallsignSlot } from "../../generated/sqlite/client.ts";
 import { choose, type CallsignWish } from "./choice.ts";
 import type { CallsignReader } from "./keys.ts";
 import { createCallsignRecords, standOf, timeIsOver, type CallsignRecordsDeps, type CallsignRecords } from "./records.ts";
 import { createCallsignsUndo, createCallsignsInTx } from "./in-tx.ts";
-import { inBatches } from "../../kernel/pause.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
+import { sweepIsolated } from "../../kernel/isolated.ts";
 
 export type CallsignsService = ReturnType<typeof createCallsignsService>;
 
@@ -20,7 +21,7 @@ export interface CallsignPeek {
 }
 
 /** Callsigns from pools of numbers: a number has one holder, and a person one callsign of a pool. */
-export function createCallsignsService({ database, audit, events, lines, clock }: CallsignsDeps) {
+export function createCallsignsService({ database, audit, events, lines, clock, logger }: CallsignsDeps) {
   const records = createCallsignRecords({ audit, events, lines });
   return {
     records,
@@ -39,44 +40,57 @@ export function createCallsignsService({ database, audit, events, lines, clock }
 
     ...createCallsignsInTx(records),
     ...createCallsignsUndo(records),
-    ...createCallsignsSweep({ database, records, clock }),
+    ...createCallsignsSweep({ database, records, clock, logger }),
   };
 }
 
 const batch = 100;
 const permission = "system.act";
 
-export interface CallsignSweepDeps extends Deps<"database" | "clock"> {
+export interface CallsignSweepDeps extends Deps<"database" | "clock" | "logger"> {
   records: CallsignRecords;
 }
 
+type DueSlot = Pick<CallsignSlot, "id" | "pool">;
+
 /** What time does to callsigns. */
-export function createCallsignsSweep({ database, records, clock }: CallsignSweepDeps) {
-  async function sweepBatch(call: Call): Promise<number> {
-    const due = { state: { in: ["reserved", "held"] }, until: { lte: clock.now() } };
-    const found = await database.read.callsignSlot.findMany({
-      where: due,
+export function createCallsignsSweep({ database, records, clock, logger }: CallsignSweepDeps) {
+  const due = () => ({ state: { in: ["reserved", "held"] }, until: { lte: clock.now() } });
+
+  const findDue = (after: DueSlot | undefined): Promise<DueSlot[]> =>
+    database.read.callsignSlot.findMany({
+      where: { ...due(), ...(after !== undefined && { id: { gt: after.id } }) },
       select: { id: true, pool: true },
       orderBy: { id: "asc" },
       take: batch,
     });
-    if (found.length === 0) return 0;
-    return await database.write(call, async (tx) => {
+
+  const freeAll = (call: Call, found: readonly DueSlot[]): Promise<number> =>
+    database.write(call, async (tx) => {
       await records.lock(tx, { pools: found.map(({ pool }) => pool) });
-      const rows = await tx.db.callsignSlot.findMany({ where: { ...due, id: { in: found.map(({ id }) => id) } }, orderBy: { id: "asc" } });
+      const rows = await tx.db.callsignSlot.findMany({
+        where: { ...due(), id: { in: found.map(({ id }) => id) } },
+        orderBy: { id: "asc" },
+      });
       for (const row of rows) {
         const stand = { ...standOf(row), state: "ended" } as const;
         await records.change(tx, row, stand, { causeReference: null, permission, reason: timeIsOver });
       }
       return rows.length;
     });
-  }
 
   return {
     /** Free the numbers whose reservation or rest is over. For the job that runs each minute. @returns how many */
     async sweep(call: Call): Promise<number> {
       requirePermission(call, permission);
-      return await inBatches(batch, () => sweepBatch(call));
+      return await sweepIsolated({
+        size: batch,
+        find: findDue,
+        work: (found) => freeAll(call, found),
+        logger,
+        failure: "a number whose reservation or rest is over could not be freed; it is tried again in a minute",
+        idsOf: ({ id }) => ({ callsign_slot: id }),
+      });
     },
 
     /** When the next reservation or rest ends. */

@@ -40,7 +40,7 @@ const list = "case_list";
 
 export type CasesService = ReturnType<typeof createCasesService>;
 
-export interface CasesDeps extends Deps<"database" | "events" | "guildState" | "cursors" | "clock"> {
+export interface CasesDeps extends Deps<"database" | "events" | "guildState" | "cursors" | "clock" | "logger"> {
   audit: AuditService;
   /** How staff stand towards each other, known without I/O. */
   access: Ranks;

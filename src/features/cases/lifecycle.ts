@@ -9,8 +9,8 @@ import type { DraftRecords } from "../workflows/drafts/records.ts";
 import { CloseCaseInput, DeleteCaseInput, ReopenCaseInput, type CaseView } from "./cases.schema.ts";
 import { createSuggestions } from "./suggestions.ts";
 import type { Case } from "../../generated/sqlite/client.ts";
-import { inBatches } from "../../kernel/pause.ts";
 import { addSeconds } from "../../kernel/clock.ts";
+import { partByPart, sweepIsolated } from "../../kernel/isolated.ts";
 import { caseReference } from "../../kernel/parsing.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import { isLegal } from "./states.ts";
@@ -92,7 +92,7 @@ const batch = 50;
 /** How long a case stays in the bin. */
 const binSeconds = 30 * 86_400;
 
-export interface CaseSweepDeps extends Deps<"database" | "events" | "clock"> {
+export interface CaseSweepDeps extends Deps<"database" | "events" | "clock" | "logger"> {
   audit: Pick<AuditService, "erase">;
   records: CaseRecords;
   drafts: Pick<DraftRecords, "dropInTx">;
@@ -106,11 +106,11 @@ export function isOverdueInBin({ deletedAt }: Pick<Case, "deletedAt">, now: Date
 }
 
 /** What time does to cases. */
-export function createCaseSweep({ database, audit, events, records, drafts, dropEvidence, clock }: CaseSweepDeps) {
+export function createCaseSweep({ database, audit, events, records, drafts, dropEvidence, clock, logger }: CaseSweepDeps) {
   /** Closed cases past their retention. */
-  async function archiveBatch(call: Call): Promise<number> {
+  async function archiveDue(call: Call): Promise<number> {
     const due = { status: "closed", deletedAt: null, retentionUntil: { lte: clock.now() } };
-    return await each(call, due, async (tx, row) => {
+    return await each(call, due, "a case kept long enough could not be archived; it is tried again in a minute", async (tx, row) => {
       const isDue = row.deletedAt === null && row.retentionUntil !== null && row.retentionUntil <= tx.now && isLegal(row.status, "archive");
       if (!isDue) return;
       const change = { before: { status: row.status }, after: { status: "archived" } };
@@ -119,46 +119,64 @@ export function createCaseSweep({ database, audit, events, records, drafts, drop
   }
 
   /** Cases whose time in the bin is over: nothing stays of them but their entries in the audit, without details. */
-  async function purgeBatch(call: Call): Promise<number> {
+  async function purgeDue(call: Call): Promise<number> {
     const due = { deletedAt: { lte: addSeconds(clock.now(), -binSeconds) } };
-    return await each(call, due, async (tx, row) => {
-      const { id } = row;
-      if (!isOverdueInBin(row, tx.now)) return;
-      const reference = caseReference(row.number);
-      await dropEvidence?.(tx, id);
-      await drafts.dropInTx(tx, reference, "Its ground is gone: the case was purged.");
-      await tx.db.caseLink.deleteMany({ where: { kind: "case", targetId: id } });
-      await tx.db.case.delete({ where: { id } });
-      const target = { kind: "case", id, reference };
-      await audit.erase(tx, { targetId: id }, { action: "case.purge", target, permission: "system.act" });
-      const narrowed = eventPermission(row);
-      events.emit(tx, {
-        type: "case.updated",
-        data: { id, number: reference, type: row.type, status: row.status, change: "purge" },
-        ...(narrowed !== undefined && { permission: narrowed }),
-      });
-    });
+    return await each(
+      call,
+      due,
+      "a case whose time in the bin is over could not be deleted; it is tried again in a minute",
+      async (tx, row) => {
+        const { id } = row;
+        if (!isOverdueInBin(row, tx.now)) return;
+        const reference = caseReference(row.number);
+        await dropEvidence?.(tx, id);
+        await drafts.dropInTx(tx, reference, "Its ground is gone: the case was purged.");
+        await tx.db.caseLink.deleteMany({ where: { kind: "case", targetId: id } });
+        await tx.db.case.delete({ where: { id } });
+        const target = { kind: "case", id, reference };
+        await audit.erase(tx, { targetId: id }, { action: "case.purge", target, permission: "system.act" });
+        const narrowed = eventPermission(row);
+        events.emit(tx, {
+          type: "case.updated",
+          data: { id, number: reference, type: row.type, status: row.status, change: "purge" },
+          ...(narrowed !== undefined && { permission: narrowed }),
+        });
+      },
+    );
   }
 
   /** @returns how many were looked at */
-  async function each(call: Call, due: object, work: (tx: Tx, row: WholeCase) => Promise<void>): Promise<number> {
-    const found = await database.read.case.findMany({ where: due, select: { id: true }, orderBy: { id: "asc" }, take: batch });
-    if (found.length === 0) return 0;
-    await database.write(call, async (tx) => {
-      for (const { id } of found) await tx.lock(`case:${id}`);
-      for (const { id } of found) {
-        const row = await wholeCase(tx, await tx.db.case.findUnique({ where: { id } }));
-        if (row !== null) await work(tx, row);
-      }
+  function each(call: Call, due: object, failure: string, work: (tx: Tx, row: WholeCase) => Promise<void>): Promise<number> {
+    return sweepIsolated<{ id: string }>({
+      size: batch,
+      find: (after) =>
+        database.read.case.findMany({
+          where: { ...due, ...(after !== undefined && { id: { gt: after.id } }) },
+          select: { id: true },
+          orderBy: { id: "asc" },
+          take: batch,
+        }),
+      work: (found) =>
+        database.write(call, async (tx) => {
+          for (const { id } of found) await tx.lock(`case:${id}`);
+          for (const { id } of found) {
+            const row = await wholeCase(tx, await tx.db.case.findUnique({ where: { id } }));
+            if (row !== null) await work(tx, row);
+          }
+          return found.length;
+        }),
+      logger,
+      failure,
+      idsOf: ({ id }) => ({ case: id }),
     });
-    return found.length;
   }
 
   return {
     /** Archive what was kept long enough and empty the bin; answers how many. For the job that runs each minute. */
     async sweep(call: Call): Promise<number> {
       requirePermission(call, "system.act");
-      return (await inBatches(batch, () => archiveBatch(call))) + (await inBatches(batch, () => purgeBatch(call)));
+      const { archived, purged } = await partByPart({ archived: () => archiveDue(call), purged: () => purgeDue(call) });
+      return archived + purged;
     },
   };
 }

@@ -1,11 +1,12 @@
 import type { Deps } from "../deps.ts";
 import { createHold, lockAsked, type Apply, type Confirmable } from "./hold.ts";
-import type { Database, Tx } from "../../database/database.ts";
+import type { Tx } from "../../database/database.ts";
 import { earliestOf } from "../../database/earliest.ts";
 import type { ApiKey } from "../../generated/sqlite/client.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
 import { systemClock, type Clock } from "../../kernel/clock.ts";
 import { recordNotFound } from "../../kernel/errors.ts";
+import { sweepIsolated } from "../../kernel/isolated.ts";
 import { toPage, withTotal, type Page } from "../../kernel/page.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
@@ -16,11 +17,10 @@ import { createConfirmationRecords, type ConfirmationRecords } from "./records.t
 import { canSee, concerns } from "./rights.ts";
 import { keyOf, withoutInput } from "./rows.ts";
 import type { ConfirmationView, ListConfirmationsQuery } from "./confirmations.schema.ts";
-import { inBatches } from "../../kernel/pause.ts";
 
 export type ConfirmationsService = ReturnType<typeof createConfirmationsService>;
 
-export interface ConfirmationsDeps extends Deps<"database" | "cursors" | "reach"> {
+export interface ConfirmationsDeps extends Deps<"database" | "cursors" | "reach" | "logger"> {
   audit: AuditService;
   events: EventsService;
   access: Pick<AccessDirectory, "actorOf" | "of" | "allHold">;
@@ -35,7 +35,7 @@ export interface ConfirmationsDeps extends Deps<"database" | "cursors" | "reach"
 
 /** Changes that wait for a word in Discord, for a second person, or for both. */
 export function createConfirmationsService(deps: ConfirmationsDeps) {
-  const { database, access, reach, cursors, clock = systemClock } = deps;
+  const { database, access, reach, cursors, clock = systemClock, logger } = deps;
   const actions = new Map<string, Apply>();
   const operations = new Map<string, RunOperation>();
   const records = createConfirmationRecords(deps);
@@ -60,7 +60,7 @@ export function createConfirmationsService(deps: ConfirmationsDeps) {
      */
     hold: createHold({ ...deps, isKnown: (action) => actions.has(action) || operations.has(action) }),
     ...createDecisions({ database, clock, records, access, reach, actions, operations }),
-    ...createSweep({ database, records, clock }),
+    ...createSweep({ database, records, clock, logger }),
 
     /** @throws ProblemError record_not_found when it does not exist or is not the caller's business */
     async get(call: Call, key: string): Promise<ConfirmationView> {
@@ -94,17 +94,23 @@ export function createConfirmationsService(deps: ConfirmationsDeps) {
 
 const batch = 100;
 
+export interface SweepDeps extends Deps<"database" | "logger"> {
+  records: ConfirmationRecords;
+  clock: Clock;
+}
+
 /** What time does to held changes. */
-export function createSweep({ database, records, clock }: { database: Database; records: ConfirmationRecords; clock: Clock }) {
-  async function expireBatch(call: Call): Promise<number> {
-    const ids = await database.read.confirmation.findMany({
-      where: { status: "pending", expiresAt: { lte: clock.now() } },
+export function createSweep({ database, records, clock, logger }: SweepDeps) {
+  const findDue = (after: { id: string } | undefined): Promise<{ id: string }[]> =>
+    database.read.confirmation.findMany({
+      where: { status: "pending", expiresAt: { lte: clock.now() }, ...(after !== undefined && { id: { gt: after.id } }) },
       select: { id: true },
       orderBy: { id: "asc" },
       take: batch,
     });
-    if (ids.length === 0) return 0;
-    return database.write(call, async (tx) => {
+
+  const expireAll = (call: Call, ids: readonly { id: string }[]): Promise<number> =>
+    database.write(call, async (tx) => {
       let expired = 0;
       for (const { id } of ids) {
         const row = await records.read(tx, id);
@@ -114,7 +120,6 @@ export function createSweep({ database, records, clock }: { database: Database; 
       }
       return expired;
     });
-  }
 
   return {
     /** Hold every change that waits until the end, before anything that one of them may change. */
@@ -147,7 +152,14 @@ export function createSweep({ database, records, clock }: { database: Database; 
     /** End held changes that nobody confirmed in time; returns how many. For the job that runs each minute. */
     async expireDue(call: Call): Promise<number> {
       requirePermission(call, "system.act");
-      return await inBatches(batch, () => expireBatch(call));
+      return await sweepIsolated({
+        size: batch,
+        find: findDue,
+        work: (ids) => expireAll(call, ids),
+        logger,
+        failure: "a change nobody confirmed in time could not be ended; it is tried again in a minute",
+        idsOf: ({ id }) => ({ confirmation: id }),
+      });
     },
 
     /** When the next held change expires. */

@@ -51,7 +51,7 @@ export function createEvidenceService(deps: EvidenceDeps) {
   const { config, database, cursors, clock, logger, followedEntries } = deps;
   const maxBytes = config.evidenceMaxBytes;
   const store = createEvidenceStore(config.evidenceStore, deps);
-  const files = createEvidenceFiles(config.dataDir, store);
+  const files = createEvidenceFiles(config.dataDir, store, logger);
   const bytes = createEvidenceBytes({
     files,
     database,

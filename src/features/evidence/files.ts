@@ -7,6 +7,7 @@ import { pipeline } from "node:stream/promises";
 import type { Tx } from "../../database/database.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { fileProblem } from "../../kernel/files.ts";
+import { forEachIsolated, requireNoneFailed, type FailedItem, type Isolation } from "../../kernel/isolated.ts";
 import { arrivingFolder, olderEntries, prepareFolder } from "./stores/folder.ts";
 import type { EvidenceStore, LooseFile } from "./stores/store.ts";
 
@@ -19,7 +20,7 @@ const graceMs = 3_600_000;
 export type RemoveOne = (sha256: string, remove: (tx?: Tx) => Promise<boolean>) => Promise<boolean>;
 
 /** The files of evidence as one process handles them: on their way in, kept in a store, and compared with their hash on their way out. */
-export function createEvidenceFiles(dataDir: string, store: EvidenceStore) {
+export function createEvidenceFiles(dataDir: string, store: EvidenceStore, logger: Isolation<unknown>["logger"]) {
   const loose = arrivingFolder(dataDir);
   const pinned = new Map<string, number>();
   const removing = new Map<string, Promise<unknown>>();
@@ -62,7 +63,11 @@ export function createEvidenceFiles(dataDir: string, store: EvidenceStore) {
     // Something was added meanwhile: it may be one of these. The sweep comes again.
     if (pins !== before) return 0;
     let removed = 0;
-    for (const sha256 of hashes) if (!kept.has(sha256) && (await removeOne(sha256, (tx) => remove(sha256, tx)))) removed += 1;
+    const work = async (sha256: string): Promise<void> => {
+      if (!kept.has(sha256) && (await removeOne(sha256, (tx) => remove(sha256, tx)))) removed += 1;
+    };
+    const failure = "a file of evidence nothing refers to was not deleted";
+    requireNoneFailed(await forEachIsolated(hashes, work, { logger, failure, idsOf: (sha256) => ({ sha256 }) }));
     return removed;
   }
 
@@ -127,11 +132,18 @@ export function createEvidenceFiles(dataDir: string, store: EvidenceStore) {
     async sweep(now: Date, removeUnreferred: (hashes: readonly string[]) => Promise<number>): Promise<number> {
       const before = new Date(now.getTime() - graceMs);
       let removed = 0;
-      for (const name of await olderEntries(loose, before)) {
+      const isolation = { logger, failure: "old files of evidence were not all deleted; they are looked for again in ten minutes" };
+      const leftover = async (name: string): Promise<void> => {
         await rm(join(loose, name), { force: true });
         removed += 1;
-      }
-      for await (const hashes of store.olderThan(before)) removed += await removeUnreferred(hashes);
+      };
+      const failed: FailedItem<unknown>[] = await forEachIsolated(await olderEntries(loose, before), leftover, {
+        ...isolation,
+        idsOf: (file) => ({ file }),
+      });
+      const part = async (hashes: readonly string[]): Promise<void> => void (removed += await removeUnreferred(hashes));
+      failed.push(...(await forEachIsolated(store.olderThan(before), part, { ...isolation, idsOf: ({ length }) => ({ files: length }) })));
+      requireNoneFailed(failed);
       return removed;
     },
   };

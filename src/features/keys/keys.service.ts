@@ -4,6 +4,7 @@ import type { ApiKey, Prisma } from "../../generated/sqlite/client.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
 import { systemClock, addSeconds, type Clock } from "../../kernel/clock.ts";
 import { recordNotFound } from "../../kernel/errors.ts";
+import { sweepIsolated } from "../../kernel/isolated.ts";
 import { toPage, withTotal, type Page } from "../../kernel/page.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { ConfirmationsService } from "../confirmations/confirmations.service.ts";
@@ -28,7 +29,7 @@ export interface KeysDeps extends Deps<"database" | "cursors"> {
   confirmations: ConfirmationsService;
   clock?: Clock;
   /** Told of keys that end soon. */
-  logger?: Pick<Logger, "warn">;
+  logger: Pick<Logger, "warn" | "error">;
   /** The key of the hashes of secrets. */
   pepper: Buffer;
 }
@@ -111,7 +112,7 @@ const batch = 100;
 
 interface SweepDeps extends Deps<"database" | "clock"> {
   records: KeyRecords;
-  logger: Pick<Logger, "warn"> | undefined;
+  logger: Pick<Logger, "warn" | "error">;
 }
 
 /** What time does to keys: the notice that one ends soon. */
@@ -126,26 +127,26 @@ export function createKeySweep({ database, records, clock, logger }: SweepDeps) 
     const about = { action: "api_key.expiring", event: "api_key.expiring", permission: keysPolicy.sweep } as const;
     const told = { days_left: daysLeft, expires_at: row.expiresAt.toISOString() };
     records.note(tx, row, { ...about, data: told }, { after: told });
-    tx.afterCommit(() => logger?.warn({ key_id: row.keyId, name: row.name, days_left: daysLeft }, "an API key ends soon"));
+    tx.afterCommit(() => logger.warn({ key_id: row.keyId, name: row.name, days_left: daysLeft }, "an API key ends soon"));
     return true;
   }
 
-  async function tellSome(call: Call): Promise<{ seen: number; told: number }> {
+  const findDue = (after: { id: string } | undefined): Promise<{ id: string }[]> => {
     const now = clock.now();
     const due = notices.map((days) => ({
       expiresAt: { gt: now, lte: addSeconds(now, days * secondsPerDay) },
       OR: [{ noticeDays: null }, { noticeDays: { gt: days } }],
     }));
-    const where = { revokedAt: null, OR: due };
-    const rows = await database.read.apiKey.findMany({ where, select: { id: true }, orderBy: { id: "asc" }, take: batch });
-    if (rows.length === 0) return { seen: 0, told: 0 };
-    const told = await database.write(call, async (tx) => {
+    const where = { revokedAt: null, OR: due, ...(after !== undefined && { id: { gt: after.id } }) };
+    return database.read.apiKey.findMany({ where, select: { id: true }, orderBy: { id: "asc" }, take: batch });
+  };
+
+  const tellAll = (call: Call, rows: readonly { id: string }[]): Promise<number> =>
+    database.write(call, async (tx) => {
       let count = 0;
       for (const { id } of rows) if (await emitExpiry(tx, id)) count += 1;
       return count;
     });
-    return { seen: rows.length, told };
-  }
 
   /**
    * Tell of every key that ends within 30, 7 or 1 days, once each. For the job that runs each minute.
@@ -153,12 +154,14 @@ export function createKeySweep({ database, records, clock, logger }: SweepDeps) 
    */
   return async (call: Call): Promise<number> => {
     requirePermission(call, keysPolicy.sweep);
-    let total = 0;
-    for (;;) {
-      const { seen, told } = await tellSome(call);
-      total += told;
-      if (seen < batch || told === 0) return total;
-    }
+    return await sweepIsolated({
+      size: batch,
+      find: findDue,
+      work: (rows) => tellAll(call, rows),
+      logger,
+      failure: "nobody could be told that an API key ends soon; it is tried again in a minute",
+      idsOf: ({ id }) => ({ api_key: id }),
+    });
   };
 }
 

@@ -1,3 +1,4 @@
+import type { Deps } from "../deps.ts";
 import type { AccountLink } from "../../generated/sqlite/client.ts";
 import { fieldError } from "../../kernel/errors.ts";
 import { StoredBasis, linksPolicy } from "./links.policy.ts";
@@ -11,10 +12,8 @@ import {
   type UpdateLinkInput,
 } from "./links.schema.ts";
 import { linkConfidences } from "../../kernel/vocabulary.ts";
-import type { Database } from "../../database/database.ts";
-import { inBatches } from "../../kernel/pause.ts";
+import { sweepIsolated } from "../../kernel/isolated.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
-import type { Clock } from "../../kernel/clock.ts";
 import type { LinkRecords } from "./records.ts";
 
 type Created = ReturnType<typeof CreateLinkInput.parse>;
@@ -78,28 +77,42 @@ function laterThan(now: Date, reviewAt: Date): Date {
 const batch = 100;
 const reviewPassed = "Nobody looked at it again in time.";
 
+export interface SweepDeps extends Deps<"database" | "clock" | "logger"> {
+  records: LinkRecords;
+}
+
 /** What time does to links: a suspicion ends, what is probable or confirmed only waits to be looked at. */
-export function createSweep({ database, records, clock }: { database: Database; records: LinkRecords; clock: Clock }) {
-  async function sweepBatch(call: Call): Promise<number> {
-    const due = { status: "active", confidence: "suspected", reviewAt: { lte: clock.now() } };
-    const waiting = await database.read.accountLink.findMany({ where: due, select: { id: true }, orderBy: { id: "asc" }, take: batch });
-    if (waiting.length === 0) return 0;
-    return await database.write(call, async (tx) => {
+export function createSweep({ database, records, clock, logger }: SweepDeps) {
+  const due = () => ({ status: "active", confidence: "suspected", reviewAt: { lte: clock.now() } });
+
+  const findDue = (after: { id: string } | undefined): Promise<{ id: string }[]> => {
+    const where = { ...due(), ...(after !== undefined && { id: { gt: after.id } }) };
+    return database.read.accountLink.findMany({ where, select: { id: true }, orderBy: { id: "asc" }, take: batch });
+  };
+
+  const endAll = (call: Call, waiting: readonly { id: string }[]): Promise<number> =>
+    database.write(call, async (tx) => {
       await records.lock(tx);
-      const rows = await tx.db.accountLink.findMany({ where: { ...due, id: { in: waiting.map(({ id }) => id) } } });
+      const rows = await tx.db.accountLink.findMany({ where: { ...due(), id: { in: waiting.map(({ id }) => id) } } });
       for (const row of rows) {
         const note = { verb: "expire", userId: row.userA, permission: linksPolicy.sweep, reason: reviewPassed } as const;
         await records.change(tx, row, ending(tx, reviewPassed), note);
       }
       return rows.length;
     });
-  }
 
   return {
     /** End the suspicions nobody looked at again. For the job that runs each minute. @returns how many */
     async expireDue(call: Call): Promise<number> {
       requirePermission(call, linksPolicy.sweep);
-      return await inBatches(batch, () => sweepBatch(call));
+      return await sweepIsolated({
+        size: batch,
+        find: findDue,
+        work: (waiting) => endAll(call, waiting),
+        logger,
+        failure: "a suspicion nobody looked at could not be ended; it is tried again in a minute",
+        idsOf: ({ id }) => ({ account_link: id }),
+      });
     },
   };
 }

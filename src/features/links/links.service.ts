@@ -27,7 +27,7 @@ import { createInTx } from "./in-tx.ts";
 
 export type LinksService = ReturnType<typeof createLinksService>;
 
-export interface LinksDeps extends Deps<"database" | "events" | "access" | "cursors" | "clock" | "listChecks"> {
+export interface LinksDeps extends Deps<"database" | "events" | "access" | "cursors" | "clock" | "listChecks" | "logger"> {
   audit: AuditService;
   matches: Pick<MatchesService, "recomputeUser">;
   reach: LinkReach;
@@ -36,7 +36,7 @@ export interface LinksDeps extends Deps<"database" | "events" | "access" | "curs
 
 /** Which accounts may belong to one person. */
 export function createLinksService(deps: LinksDeps) {
-  const { database, access, permissions, cursors, clock } = deps;
+  const { database, access, permissions, cursors, clock, logger } = deps;
   const records = createLinkRecords(deps);
 
   /** Read a link of a person to change it: under the lock, in the revision the caller knows, and not ended. */
@@ -136,7 +136,7 @@ export function createLinksService(deps: LinksDeps) {
     },
 
     ...createInTx(records),
-    ...createSweep({ database, records, clock }),
+    ...createSweep({ database, records, clock, logger }),
   };
 }
 

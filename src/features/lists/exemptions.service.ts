@@ -6,15 +6,15 @@ import { requirePermission, requireWrite, type Call } from "../../kernel/call.ts
 import { addSeconds } from "../../kernel/clock.ts";
 import { fieldError, recordNotFound } from "../../kernel/errors.ts";
 import { parseDuration, type ListQuery } from "../../kernel/fields.ts";
+import { sweepIsolated } from "../../kernel/isolated.ts";
 import { toPage, withTotal, type Page } from "../../kernel/page.ts";
-import { inBatches } from "../../kernel/pause.ts";
 import { requireRevision } from "../../kernel/revision.ts";
 import type { ListChecks } from "./checks.ts";
 import type { Conflicts } from "../links/conflicts.ts";
 import { listsPolicy, presentExemption, requireServed } from "./lists.policy.ts";
 import { AddExemptionInput, type ExemptionView } from "./lists.schema.ts";
 
-export interface ExemptionsDeps extends Deps<"database" | "audit" | "cursors" | "clock" | "servedGuilds"> {
+export interface ExemptionsDeps extends Deps<"database" | "audit" | "cursors" | "clock" | "servedGuilds" | "logger"> {
   checks: Pick<ListChecks, "ask">;
   conflicts: Pick<Conflicts, "requireMayDecideAboutPerson">;
 }
@@ -25,7 +25,7 @@ const sweptAtOnce = 100;
 const lockOf = (guildId: string, userId: string): string => `exemption:${guildId}:${userId}`;
 
 /** Whom a guild leaves alone, whatever lists say. */
-export function createExemptionsService({ database, audit, cursors, clock, servedGuilds, checks, conflicts }: ExemptionsDeps) {
+export function createExemptionsService({ database, audit, cursors, clock, servedGuilds, checks, conflicts, logger }: ExemptionsDeps) {
   function note(tx: Tx, row: ListExemption, verb: "add" | "remove" | "expire"): void {
     audit.record(tx, {
       action: `list_exemption.${verb}`,
@@ -38,19 +38,21 @@ export function createExemptionsService({ database, audit, cursors, clock, serve
     checks.ask(tx, [row.userId]);
   }
 
-  async function expireSome(call: Call): Promise<number> {
-    const due = { until: { lte: clock.now() } };
-    const found = await database.read.listExemption.findMany({ where: due, orderBy: { until: "asc" }, take: sweptAtOnce });
-    if (found.length === 0) return 0;
-    await database.write(call, async (tx) => {
+  const findDue = (after: ListExemption | undefined): Promise<ListExemption[]> => {
+    const behind = after && { OR: [{ userId: { gt: after.userId } }, { userId: after.userId, guildId: { gt: after.guildId } }] };
+    const where = { until: { lte: clock.now() }, ...behind };
+    return database.read.listExemption.findMany({ where, orderBy: [{ userId: "asc" }, { guildId: "asc" }], take: sweptAtOnce });
+  };
+
+  const expireAll = (call: Call, found: readonly ListExemption[]): Promise<number> =>
+    database.write(call, async (tx) => {
       for (const row of found) {
         const { guildId, userId, until } = row;
         const { count } = await tx.db.listExemption.deleteMany({ where: { guildId, userId, until } });
         if (count > 0) note(tx, row, "expire");
       }
+      return found.length;
     });
-    return found.length;
-  }
 
   return {
     /** The exemptions of a guild that have not ended, by account. @throws ProblemError permission_denied, record_not_found, invalid_cursor */
@@ -116,7 +118,14 @@ export function createExemptionsService({ database, audit, cursors, clock, serve
     /** End exemptions by their date. For the job that runs each minute; answers how many. */
     async expireDue(call: Call): Promise<number> {
       requirePermission(call, "system.act");
-      return await inBatches(sweptAtOnce, () => expireSome(call));
+      return await sweepIsolated({
+        size: sweptAtOnce,
+        find: findDue,
+        work: (found) => expireAll(call, found),
+        logger,
+        failure: "an exemption that is over could not be ended; it is tried again in a minute",
+        idsOf: ({ guildId, userId }) => ({ guild_id: guildId, user_id: userId }),
+      });
     },
 
     /** When the next exemption ends. */

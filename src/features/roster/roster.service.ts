@@ -6,8 +6,8 @@ import { createRosterRecords, type RosterRecordsDeps, type RosterRecords } from 
 import { isLive, targetOf } from "./states.ts";
 import { createRosterUndo } from "./undo.ts";
 import { createRosterInTx, whyNotBegin, whyNotMove } from "./in-tx.ts";
-import { inBatches } from "../../kernel/pause.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
+import { sweepIsolated } from "../../kernel/isolated.ts";
 import { factsOf, inStatus } from "./facts.ts";
 
 export type RosterService = ReturnType<typeof createRosterService>;
@@ -15,7 +15,7 @@ export type RosterService = ReturnType<typeof createRosterService>;
 export type RosterDeps = RosterRecordsDeps & Omit<RosterSweepDeps, "records">;
 
 /** Who belongs to the staff, and what became of them. One entry per person, however often they come back. */
-export function createRosterService({ database, audit, events, clock }: RosterDeps) {
+export function createRosterService({ database, audit, events, clock, logger }: RosterDeps) {
   const records = createRosterRecords({ audit, events });
   return {
     /** The entry of a person, or null. */
@@ -30,31 +30,33 @@ export function createRosterService({ database, audit, events, clock }: RosterDe
     ...createRosterUndo(records),
     ...createRosterLeave(records),
     dropFindingsNaming,
-    ...createRosterSweep({ database, records, clock }),
+    ...createRosterSweep({ database, records, clock, logger }),
   };
 }
 
 const batch = 100;
 const permission = "system.act" as const;
 
-export interface RosterSweepDeps extends Deps<"database" | "clock"> {
+export interface RosterSweepDeps extends Deps<"database" | "clock" | "logger"> {
   records: RosterRecords;
 }
 
 /** What time does to entries. */
-export function createRosterSweep({ database, records, clock }: RosterSweepDeps) {
-  async function sweepBatch(call: Call): Promise<number> {
-    const due = { status: { in: ["suspended", "probation"] }, suspendedUntil: { lte: clock.now() } };
-    const found = await database.read.rosterEntry.findMany({
-      where: due,
+export function createRosterSweep({ database, records, clock, logger }: RosterSweepDeps) {
+  const due = () => ({ status: { in: ["suspended", "probation"] }, suspendedUntil: { lte: clock.now() } });
+
+  const findDue = (after: { userId: string } | undefined): Promise<{ userId: string }[]> =>
+    database.read.rosterEntry.findMany({
+      where: { ...due(), ...(after !== undefined && { userId: { gt: after.userId } }) },
       select: { userId: true },
       orderBy: { userId: "asc" },
       take: batch,
     });
-    if (found.length === 0) return 0;
-    return await database.write(call, async (tx) => {
+
+  const endAll = (call: Call, found: readonly { userId: string }[]): Promise<number> =>
+    database.write(call, async (tx) => {
       for (const { userId } of found) await records.lock(tx, userId);
-      const rows = await tx.db.rosterEntry.findMany({ where: { ...due, userId: { in: found.map(({ userId }) => userId) } } });
+      const rows = await tx.db.rosterEntry.findMany({ where: { ...due(), userId: { in: found.map(({ userId }) => userId) } } });
       for (const entry of rows) {
         const to = targetOf(entry, { event: "reinstated" }) ?? "active";
         const after = inStatus(factsOf(entry), to, { at: tx.now });
@@ -64,13 +66,19 @@ export function createRosterSweep({ database, records, clock }: RosterSweepDeps)
       }
       return rows.length;
     });
-  }
 
   return {
     /** End the suspensions and probations past their end: everybody is again what they were. For the job that runs each minute. @returns how many */
     async sweep(call: Call): Promise<number> {
       requirePermission(call, permission);
-      return await inBatches(batch, () => sweepBatch(call));
+      return await sweepIsolated({
+        size: batch,
+        find: findDue,
+        work: (found) => endAll(call, found),
+        logger,
+        failure: "a suspension or probation on the roster could not be ended; it is tried again in a minute",
+        idsOf: ({ userId }) => ({ user_id: userId }),
+      });
     },
 
     /** When the next suspension or probation ends. */

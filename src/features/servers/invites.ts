@@ -2,6 +2,7 @@ import type { Deps } from "../deps.ts";
 import type { Call } from "../../kernel/call.ts";
 import { addSeconds } from "../../kernel/clock.ts";
 import { ProblemError } from "../../kernel/errors.ts";
+import { forEachIsolated, requireNoneFailed } from "../../kernel/isolated.ts";
 import { registryPermissions } from "./servers.policy.ts";
 import type { InviteStatus } from "./servers.schema.ts";
 import { registerLock } from "./rows.ts";
@@ -9,7 +10,7 @@ import { registerLock } from "./rows.ts";
 /** The server an invite leads to; null when the invite is not valid. */
 export type ReadInvite = (code: string) => Promise<{ serverId: string; name: string } | null>;
 
-export interface InviteDeps extends Deps<"database" | "audit" | "events" | "clock"> {
+export interface InviteDeps extends Deps<"database" | "audit" | "events" | "clock" | "logger"> {
   readInvite: ReadInvite;
 }
 
@@ -21,13 +22,23 @@ interface Due {
 /** Discord allows few look-ups without credentials. */
 const atOnce = 5;
 const day = 86_400;
+/** For how long a server is left alone of which nothing could be noted: it would be looked up each minute, in the place of others. */
+const pauseSeconds = 3600;
 
 /** Looks up where the invites of registered servers lead, each once a day. */
-export function createInviteSweep({ database, audit, events, clock, readInvite }: InviteDeps) {
+export function createInviteSweep({ database, audit, events, clock, logger, readInvite }: InviteDeps) {
+  const pausing = new Map<string, Date>();
+
   async function findDue(): Promise<Due[]> {
-    const before = addSeconds(clock.now(), -day);
+    const now = clock.now();
+    for (const [id, until] of pausing) if (until <= now) pausing.delete(id);
+    const before = addSeconds(now, -day);
     const rows = await database.read.server.findMany({
-      where: { inviteCode: { not: null }, OR: [{ inviteCheckedAt: null }, { inviteCheckedAt: { lte: before } }] },
+      where: {
+        ...(pausing.size > 0 && { id: { notIn: [...pausing.keys()] } }),
+        inviteCode: { not: null },
+        OR: [{ inviteCheckedAt: null }, { inviteCheckedAt: { lte: before } }],
+      },
       select: { id: true, inviteCode: true },
       orderBy: [{ inviteCheckedAt: { sort: "asc", nulls: "first" } }, { id: "asc" }],
       take: atOnce,
@@ -58,20 +69,35 @@ export function createInviteSweep({ database, audit, events, clock, readInvite }
     });
   }
 
+  /** @returns where it leads: the server; null: none, undefined: Discord's answer says nothing. Nothing at all is known in an outage. */
+  async function lookUp({ inviteCode }: Due): Promise<{ leadsTo: string | null | undefined } | "outage"> {
+    try {
+      return { leadsTo: (await readInvite(inviteCode))?.serverId ?? null };
+    } catch (error) {
+      if (!(error instanceof ProblemError)) throw error;
+      return error.code === "discord_error" ? { leadsTo: undefined } : "outage";
+    }
+  }
+
   return {
     /** Look a few invites up; answers how many. An outage of Discord ends the round, and nothing is noted of the rest. */
     async sweepInvites(call: Call): Promise<number> {
       let checked = 0;
-      for (const due of await findDue()) {
-        try {
-          await note(call, due, (await readInvite(due.inviteCode))?.serverId ?? null);
-        } catch (error) {
-          if (!(error instanceof ProblemError)) throw error;
-          if (error.code !== "discord_error") return checked;
-          await note(call, due, undefined);
-        }
+      const outage = new AbortController();
+      const work = async (due: Due): Promise<void> => {
+        const found = await lookUp(due);
+        if (found === "outage") return outage.abort();
+        await note(call, due, found.leadsTo);
         checked += 1;
-      }
+      };
+      const failed = await forEachIsolated(await findDue(), work, {
+        logger,
+        failure: "where the invite of a server leads could not be noted; it is looked up again in an hour",
+        idsOf: ({ id }) => ({ server_id: id }),
+        signal: outage.signal,
+      });
+      for (const { item } of failed) pausing.set(item.id, addSeconds(clock.now(), pauseSeconds));
+      requireNoneFailed(failed);
       return checked;
     },
   };

@@ -2,6 +2,7 @@ import type { ReadClient, TransactionClient } from "../../database/database.ts";
 import { firstOf } from "../../database/earliest.ts";
 import { can, requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
 import { recordNotFound } from "../../kernel/errors.ts";
+import { partByPart } from "../../kernel/isolated.ts";
 import { walk, walkedPage } from "../../database/walk.ts";
 import { countOf } from "../../database/where.ts";
 import { withTotal, type Page } from "../../kernel/page.ts";
@@ -90,7 +91,12 @@ export function createRegistryService(deps: RegistryDeps) {
     /** Start and end agreements, end clearances, look invites up. For the job that runs each minute. */
     async sweep(call: Call): Promise<number> {
       requirePermission(call, registryPermissions.sweep);
-      return (await sweepAgreements(call)) + (await sweepClearances(call)) + (await sweepInvites(call));
+      const { agreements, clearances, invites } = await partByPart({
+        agreements: () => sweepAgreements(call),
+        clearances: () => sweepClearances(call),
+        invites: () => sweepInvites(call),
+      });
+      return agreements + clearances + invites;
     },
 
     /** When the next agreement starts or ends, or the next clearance ends. */

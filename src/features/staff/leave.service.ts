@@ -3,6 +3,7 @@ import type { Tx } from "../../database/database.ts";
 import { firstOf } from "../../database/earliest.ts";
 import { requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
 import { fieldError } from "../../kernel/errors.ts";
+import { sweepIsolated } from "../../kernel/isolated.ts";
 import { requireRevision } from "../../kernel/revision.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
@@ -12,7 +13,7 @@ import { EndLeaveInput, endOf, StartLeaveInput, type LeaveStateView } from "./du
 import { findColleague, illegal, permissionUsed, requireMayManage, staffPolicy, withoutAccess } from "./staff.policy.ts";
 import { hasBegunUntold, leaveAt, noLeave, wireLeave, type ProfileRow, type ProfileStore } from "./profile/store.ts";
 
-export interface LeavesDeps extends Deps<"database" | "events" | "clock"> {
+export interface LeavesDeps extends Deps<"database" | "events" | "clock" | "logger"> {
   audit: AuditService;
   access: Pick<AccessDirectory, "resolve">;
   permissions: Pick<PermissionsService, "requireRankAbove">;
@@ -24,7 +25,7 @@ const yearMs = 366 * 86_400_000;
 const batch = 100;
 
 /** Leave of absence: staff take and end their own, others are managed. */
-export function createLeavesService({ database, audit, events, access, permissions, roster, profiles, clock }: LeavesDeps) {
+export function createLeavesService({ database, audit, events, access, permissions, roster, profiles, clock, logger }: LeavesDeps) {
   async function write(tx: Tx, target: Access, before: ProfileRow, wanted: Partial<ProfileRow>, note: Note): Promise<LeaveStateView> {
     const { leaveFrom, leaveUntil, leaveReason, leaveBy } = { ...noLeave, ...wanted };
     const after = await profiles.change(tx, before, { leaveFrom, leaveUntil, leaveReason, leaveBy });
@@ -52,14 +53,14 @@ export function createLeavesService({ database, audit, events, access, permissio
   }
 
   /** End leaves that are over, and tell of those that have begun. */
-  async function endDueLeaves(call: Call, userIds: readonly string[]): Promise<void> {
-    await database.write(call, async (tx) => {
+  const endDueLeaves = (call: Call, userIds: readonly string[]): Promise<number> =>
+    database.write(call, async (tx) => {
       for (const userId of userIds) {
         const row = await profiles.open(tx, userId);
         if (hasBegunUntold(row, tx.now)) await profiles.change(tx, row, {});
       }
+      return userIds.length;
     });
-  }
 
   return {
     /**
@@ -107,8 +108,17 @@ export function createLeavesService({ database, audit, events, access, permissio
       const now = clock.now();
       const begun = await database.read.staffProfile.findMany({ where: { leaveFrom: { lte: now } } });
       const due = begun.filter((row) => leaveAt(row, now) === null || hasBegunUntold(row, now)).map(({ userId }) => userId);
-      for (let index = 0; index < due.length; index += batch) await endDueLeaves(call, due.slice(index, index + batch));
-      return due.length;
+      return await sweepIsolated<string>({
+        size: batch,
+        find: (after) => {
+          const from = after === undefined ? 0 : due.indexOf(after) + 1;
+          return Promise.resolve(due.slice(from, from + batch));
+        },
+        work: (userIds) => endDueLeaves(call, userIds),
+        logger,
+        failure: "a leave could not be begun or ended; it is tried again in a minute",
+        idsOf: (userId) => ({ user_id: userId }),
+      });
     },
 
     /** When the next leave begins or ends. */

@@ -1,6 +1,5 @@
 import type { Cluster } from "../../cluster/cluster.ts";
 import type { Deps } from "../deps.ts";
-import type { Logger } from "../../database/database.ts";
 import type { GuildState } from "../../discord/guild-state.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
 import { systemClock, type Clock } from "../../kernel/clock.ts";
@@ -25,7 +24,7 @@ import { createStaffInTx } from "./in-tx.ts";
 
 export type StaffService = ReturnType<typeof createStaffService>;
 
-export interface StaffDeps extends Deps<"database" | "events" | "guildState" | "access" | "cursors"> {
+export interface StaffDeps extends Deps<"database" | "events" | "guildState" | "access" | "cursors" | "logger"> {
   audit: AuditService;
   confirmations: Pick<ConfirmationsService, "hold" | "register">;
   permissions: PermissionsService;
@@ -33,7 +32,6 @@ export interface StaffDeps extends Deps<"database" | "events" | "guildState" | "
   roster: Pick<RosterService, "leaveInTx">;
   clock?: Clock;
   cluster?: Pick<Cluster, "isLeader">;
-  logger?: Logger;
 }
 
 /** Who is staff, and what they may do. */

@@ -19,7 +19,7 @@ export interface EndpointDeps extends Deps<"clock"> {
   disable: (id: string, reason: DisableReason) => Promise<void>;
   /** Told of each attempt. */
   onAttempt: (isDelivered: boolean) => void;
-  logger: Pick<Logger, "warn">;
+  logger: Pick<Logger, "warn" | "error">;
   /** Aborted when the service begins to stop: what is given up then has not failed. */
   stopping: AbortSignal;
   /** What the usual wait after a failure is multiplied with. */

@@ -1,7 +1,9 @@
 import type { Deps } from "../deps.ts";
 import { oneAtATime, type Changes } from "../../cluster/changes.ts";
+import type { Tx } from "../../database/database.ts";
 import type { Webhook } from "../../generated/sqlite/client.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
+import { partByPart, sweepIsolated } from "../../kernel/isolated.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 import type { EventStreamsService } from "../events/streams.service.ts";
 import { createEndpoint, type Endpoint, type EndpointDeps } from "./endpoint.ts";
@@ -22,6 +24,12 @@ export type Runner = ReturnType<typeof createRunner>;
 const keptMs = 30 * 86_400_000;
 const keptOfEach = 10_000;
 const states = ["active", "failing", "paused", "disabled"] as const;
+
+interface Forgettable {
+  what: string;
+  webhookId?: string;
+  forget: (tx: Tx) => Promise<unknown>;
+}
 
 /** Runs the web-hooks in the server. Without any, nothing is followed and nothing waits. */
 export function createRunner(deps: RunnerDeps) {
@@ -122,20 +130,14 @@ export function createRunner(deps: RunnerDeps) {
       requirePermission(call, webhooksPolicy.sweep);
       if (!isLoaded) await load();
       if (endpoints.size === 0) return;
-      await follow();
-      await progress.flush();
-      for (const endpoint of endpoints.values()) endpoint.wake();
-      const now = clock.now();
-      // Ids are in the order of their times.
-      const oldest = uuid7(now.getTime() - keptMs);
-      const tooOld = await database.read.webhookDelivery.count({ where: { id: { lt: oldest } } });
-      const outdated = await database.read.webhook.findMany({ where: { formerUntil: { lte: now } }, select: { id: true } });
-      const tooMany = await tooManyOf();
-      if (tooOld + outdated.length + tooMany.length === 0) return;
-      await database.write(call, async ({ db }) => {
-        await db.webhookDelivery.deleteMany({ where: { id: { lt: oldest } } });
-        for (const { id, webhookId } of tooMany) await db.webhookDelivery.deleteMany({ where: { webhookId, id: { lte: id } } });
-        await db.webhook.updateMany({ where: { formerUntil: { lte: now } }, data: { formerSecret: null, formerUntil: null } });
+      await partByPart({
+        async known() {
+          await follow();
+          await progress.flush();
+          for (const endpoint of endpoints.values()) endpoint.wake();
+          return 0;
+        },
+        forgotten: () => forget(call),
       });
     },
 
@@ -152,6 +154,45 @@ export function createRunner(deps: RunnerDeps) {
       return since.length === 0 ? 0 : Math.max(0, (clock.now().getTime() - Math.min(...since)) / 1000);
     },
   };
+
+  /** What is not kept any longer, each for itself. */
+  async function forgettable(): Promise<Forgettable[]> {
+    const now = clock.now();
+    // Ids are in the order of their times.
+    const oldest = { id: { lt: uuid7(now.getTime() - keptMs) } };
+    const over = { formerUntil: { lte: now } };
+    const tooOld = await database.read.webhookDelivery.count({ where: oldest });
+    const outdated = await database.read.webhook.findMany({ where: over, select: { id: true } });
+    const tooMany = await tooManyOf();
+    return [
+      ...(tooOld > 0 ? [{ what: "old attempts", forget: ({ db }: Tx) => db.webhookDelivery.deleteMany({ where: oldest }) }] : []),
+      ...tooMany.map(({ id, webhookId }) => ({
+        what: "attempts that are too many",
+        webhookId,
+        forget: ({ db }: Tx) => db.webhookDelivery.deleteMany({ where: { webhookId, id: { lte: id } } }),
+      })),
+      ...outdated.map(({ id }) => ({
+        what: "a former secret",
+        webhookId: id,
+        forget: ({ db }: Tx) => db.webhook.updateMany({ where: { id, ...over }, data: { formerSecret: null, formerUntil: null } }),
+      })),
+    ];
+  }
+
+  async function forget(call: Call): Promise<number> {
+    return await sweepIsolated<Forgettable>({
+      size: Infinity,
+      find: forgettable,
+      work: (all) =>
+        database.write(call, async (tx) => {
+          for (const one of all) await one.forget(tx);
+          return all.length;
+        }),
+      logger,
+      failure: "what a web-hook does not need any more could not be deleted; it is tried again in a minute",
+      idsOf: ({ what, webhookId }) => ({ what, webhook: webhookId }),
+    });
+  }
 
   /** The newest attempt that is one too many, of each web-hook that has one. */
   async function tooManyOf(): Promise<{ id: string; webhookId: string }[]> {

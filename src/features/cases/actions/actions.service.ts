@@ -18,7 +18,7 @@ import type { DraftCauses } from "../../workflows/drafts/drafts.policy.ts";
 
 export type ActionsService = ReturnType<typeof createActionsService>;
 
-export interface ActionsDeps extends Deps<"database" | "events" | "reach" | "cursors" | "clock"> {
+export interface ActionsDeps extends Deps<"database" | "events" | "reach" | "cursors" | "clock" | "logger"> {
   audit: AuditService;
   cases: Pick<CasesService, "hiddenTo">;
   drafts: LedgerDeps["drafts"];

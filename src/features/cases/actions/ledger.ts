@@ -2,6 +2,7 @@ import type { Deps } from "../../deps.ts";
 import type { ReadClient, Tx, TransactionClient } from "../../../database/database.ts";
 import type { Prisma } from "../../../generated/sqlite/client.ts";
 import { requirePermission, type Call } from "../../../kernel/call.ts";
+import { forEachIsolated, requireNoneFailed } from "../../../kernel/isolated.ts";
 import { caseReference } from "../../../kernel/parsing.ts";
 import type { DraftRecords } from "../../workflows/drafts/records.ts";
 import { actionsPolicy, inForceWhere, ledgerWhere } from "./actions.policy.ts";
@@ -21,7 +22,7 @@ export interface Fall {
   dismissed: number[];
 }
 
-export interface LedgerDeps extends Deps<"database" | "clock"> {
+export interface LedgerDeps extends Deps<"database" | "clock" | "logger"> {
   drafts: Pick<DraftRecords, "suggestInTx" | "dismissInTx" | "openKeys">;
   /** Rising. */
   thresholds: readonly Threshold[];
@@ -47,7 +48,7 @@ async function secretCauseOf(db: Reader, userId: string, now: Date): Promise<num
 }
 
 /** What points in force lead to: suggestions, never penalties. */
-export function createLedger({ database, drafts, thresholds, clock }: LedgerDeps) {
+export function createLedger({ database, drafts, thresholds, clock, logger }: LedgerDeps) {
   /** Dismiss what is suggested for more points than are in force. @returns for how many points it was */
   async function dismissFallen(tx: Tx, userId: string): Promise<number[]> {
     await tx.lock(`${prefix}${userId}`);
@@ -109,11 +110,13 @@ export function createLedger({ database, drafts, thresholds, clock }: LedgerDeps
       const keys = await drafts.openKeys(database.read, prefix);
       const userIds = [...new Set(keys.map((key) => key.split(":")[1] ?? ""))];
       let dismissed = 0;
-      for (const userId of userIds) {
+      const work = async (userId: string): Promise<void> => {
         const points = await pointsOf(database.read, userId, clock.now());
         const isFallen = keys.some((key) => key.startsWith(`${prefix}${userId}:`) && thresholdOf(key) > points);
         if (isFallen) dismissed += (await database.write(call, (tx) => dismissFallen(tx, userId))).length;
-      }
+      };
+      const failure = "suggestions whose points are over could not be dismissed; it is tried again in a minute";
+      requireNoneFailed(await forEachIsolated(userIds, work, { logger, failure, idsOf: (userId) => ({ user_id: userId }) }));
       return dismissed;
     },
   };

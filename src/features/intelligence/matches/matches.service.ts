@@ -56,7 +56,7 @@ export interface MatchesService {
   list(call: Call, userId: string, query: ListMatchesQuery): Promise<Page<MatchView>>;
 }
 
-export interface MatchesDeps extends ResolveDeps, Deps<"cursors" | "clock"> {
+export interface MatchesDeps extends ResolveDeps, Deps<"cursors" | "clock" | "logger"> {
   reads: DataReads;
 }
 

@@ -2,14 +2,16 @@ import type { Deps } from "../../deps.ts";
 import { groupBy } from "../../../kernel/group.ts";
 import type { Tx } from "../../../database/database.ts";
 import { earliestOf, firstOf } from "../../../database/earliest.ts";
+import { partByPart, sweepIsolated } from "../../../kernel/isolated.ts";
 import { inBatches } from "../../../kernel/pause.ts";
 import { requirePermission, type Call } from "../../../kernel/call.ts";
 import { addSeconds } from "../../../kernel/clock.ts";
+import type { Match } from "../../../generated/sqlite/client.ts";
 import { comparePeople, matchesLock, type CompareDeps } from "./compare.ts";
 import { denialSeconds } from "./people.ts";
 import { emitMatchChange } from "./store.ts";
 
-export interface SweepDeps extends CompareDeps, Deps<"database" | "clock" | "audit"> {}
+export interface SweepDeps extends CompareDeps, Deps<"database" | "clock" | "audit" | "logger"> {}
 
 const peopleAtOnce = 50;
 const rowsAtOnce = 100;
@@ -17,26 +19,45 @@ const deletedAtOnce = 1000;
 /** How long a closed match is kept, in seconds. */
 const keptSeconds = 90 * 86_400;
 
+type DueGrace = Pick<Match, "id" | "graceUntil">;
+
 /** What time does to matches. */
 export function createMatchSweep(deps: SweepDeps) {
-  const { database, clock, audit, events } = deps;
+  const { database, clock, audit, events, logger } = deps;
   /** Up to when denied applications were looked through. */
   let denialsDone = new Date(0);
 
   /** Matches whose grace period is over ask for attention. */
-  async function endGrace(call: Call): Promise<number> {
+  function endGrace(call: Call): Promise<number> {
     const due = { status: "grace", graceUntil: { lte: clock.now() } };
-    const found = await database.read.match.findMany({ where: due, select: { id: true }, take: rowsAtOnce });
-    if (found.length === 0) return 0;
-    return database.write(call, async (tx) => {
-      await tx.lock(matchesLock);
-      const ids = found.map(({ id }) => id);
-      const rows = await tx.db.match.findMany({ where: { id: { in: ids }, ...due } });
-      const still = { id: { in: rows.map(({ id }) => id) } };
-      await tx.db.match.updateMany({ where: still, data: { status: "open", revision: { increment: 1 } } });
-      for (const match of rows) emitMatchChange(tx, events, "opened", { ...match, status: "open" });
-      for (const [userId, matches] of groupBy(rows, (row) => row.userId)) noteGrace(tx, userId, matches);
-      return found.length;
+    return sweepIsolated<DueGrace>({
+      size: rowsAtOnce,
+      find: (after) => {
+        const behind = after && {
+          OR: [{ graceUntil: { gt: after.graceUntil ?? clock.now() } }, { graceUntil: after.graceUntil, id: { gt: after.id } }],
+        };
+        const orderBy = [{ graceUntil: "asc" }, { id: "asc" }] as const;
+        return database.read.match.findMany({
+          where: { ...due, ...behind },
+          select: { id: true, graceUntil: true },
+          orderBy: [...orderBy],
+          take: rowsAtOnce,
+        });
+      },
+      work: (found) =>
+        database.write(call, async (tx) => {
+          await tx.lock(matchesLock);
+          const ids = found.map(({ id }) => id);
+          const rows = await tx.db.match.findMany({ where: { id: { in: ids }, ...due } });
+          const still = { id: { in: rows.map(({ id }) => id) } };
+          await tx.db.match.updateMany({ where: still, data: { status: "open", revision: { increment: 1 } } });
+          for (const match of rows) emitMatchChange(tx, events, "opened", { ...match, status: "open" });
+          for (const [userId, matches] of groupBy(rows, (row) => row.userId)) noteGrace(tx, userId, matches);
+          return found.length;
+        }),
+      logger,
+      failure: "a match whose grace is over could not be opened; it is tried again in a minute",
+      idsOf: ({ id }) => ({ match: id }),
     });
   }
 
@@ -59,11 +80,26 @@ export function createMatchSweep(deps: SweepDeps) {
   }
 
   /** People whose exemption ran out are compared as if there had been none. */
-  async function endExemptions(call: Call): Promise<number> {
+  function endExemptions(call: Call): Promise<number> {
     const due = { status: "exempt", exemptUntil: { lte: clock.now() }, closedAt: null };
-    const rows = await database.read.match.findMany({ where: due, select: { userId: true }, take: peopleAtOnce });
-    await compareAgain(call, new Set(rows.map(({ userId }) => userId)));
-    return rows.length;
+    return sweepIsolated<{ userId: string }>({
+      size: peopleAtOnce,
+      find: (after) =>
+        database.read.match.findMany({
+          where: { ...due, ...(after !== undefined && { userId: { gt: after.userId } }) },
+          select: { userId: true },
+          distinct: ["userId"],
+          orderBy: { userId: "asc" },
+          take: peopleAtOnce,
+        }),
+      async work(people) {
+        await compareAgain(call, new Set(people.map(({ userId }) => userId)));
+        return people.length;
+      },
+      logger,
+      failure: "somebody whose exemption is over could not be compared again; it is tried again in a minute",
+      idsOf: ({ userId }) => ({ user_id: userId }),
+    });
   }
 
   /** Only what has run out since the last time is looked at; the first time, everything. */
@@ -104,9 +140,13 @@ export function createMatchSweep(deps: SweepDeps) {
     /** @returns how many matches were touched */
     async sweep(call: Call): Promise<number> {
       requirePermission(call, "system.act");
-      const opened = await inBatches(rowsAtOnce, () => endGrace(call));
-      const compared = (await inBatches(peopleAtOnce, () => endExemptions(call))) + (await endDenials(call));
-      return opened + compared + (await inBatches(deletedAtOnce, () => forget(call)));
+      const { opened, exempted, denied, forgotten } = await partByPart({
+        opened: () => endGrace(call),
+        exempted: () => endExemptions(call),
+        denied: () => endDenials(call),
+        forgotten: () => inBatches(deletedAtOnce, () => forget(call)),
+      });
+      return opened + exempted + denied + forgotten;
     },
 
     /** When the next grace period or exemption ends. */

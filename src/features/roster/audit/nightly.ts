@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 import { inBatches } from "../../../kernel/pause.ts";
 import { requirePermission, type Call } from "../../../kernel/call.ts";
 import { addSeconds } from "../../../kernel/clock.ts";
+import { partByPart } from "../../../kernel/isolated.ts";
 import { ProblemError } from "../../../kernel/errors.ts";
 import { auditPermissions } from "./audit.policy.ts";
 import { midnightBefore, type AuditRuns } from "./runs.ts";
@@ -56,6 +57,19 @@ export function createNightly({ database, runs, hour, clock, logger }: NightlyDe
     return findings;
   }
 
+  /** @returns how many runs were made */
+  async function runWhenDue(call: Call): Promise<number> {
+    if (!(await isDue())) return 0;
+    try {
+      await runs.run(call, { scope: {}, codes: auditCodes, trigger: "nightly" });
+    } catch (error) {
+      if (!(error instanceof ProblemError) || error.code !== "sync_in_progress") throw error;
+      logger.info("another audit of the roster runs: the nightly one waits a minute");
+      return 0;
+    }
+    return 1;
+  }
+
   return {
     /**
      * The audit of the night when its hour has come; runs that were interrupted are ended, and old reports deleted.
@@ -63,17 +77,12 @@ export function createNightly({ database, runs, hour, clock, logger }: NightlyDe
      */
     async sweep(call: Call): Promise<number> {
       requirePermission(call, auditPermissions.sweep);
-      await runs.endAbandoned(call);
-      await forget(call);
-      if (!(await isDue())) return 0;
-      try {
-        await runs.run(call, { scope: {}, codes: auditCodes, trigger: "nightly" });
-      } catch (error) {
-        if (!(error instanceof ProblemError) || error.code !== "sync_in_progress") throw error;
-        logger.info("another audit of the roster runs: the nightly one waits a minute");
-        return 0;
-      }
-      return 1;
+      const { made } = await partByPart({
+        ended: () => runs.endAbandoned(call),
+        forgotten: () => forget(call),
+        made: () => runWhenDue(call),
+      });
+      return made;
     },
   };
 }

@@ -7,6 +7,7 @@ import { insertRows } from "../../../database/insert.ts";
 import type { RosterAudit } from "../../../generated/sqlite/client.ts";
 import type { Call } from "../../../kernel/call.ts";
 import { ProblemError } from "../../../kernel/errors.ts";
+import { forEachIsolated, requireNoneFailed } from "../../../kernel/isolated.ts";
 import { uuid7 } from "../../../kernel/ids.ts";
 import { auditChecks } from "./checks.ts";
 import { auditPermissions, openCodes, type StoredChecks } from "./audit.policy.ts";
@@ -226,7 +227,9 @@ export function createAuditRuns({ database, audit, events, scan, isGuildStateRel
       const id = await running();
       const where = { status: "running", ...(id !== null && { id: { not: id } }) };
       const rows = await database.read.rosterAudit.findMany({ where, select: { id: true }, take: 100 });
-      for (const row of rows) await fail(call, row.id);
+      const failure = "an interrupted audit of the roster could not be ended; it is tried again in a minute";
+      const idsOf = (row: { id: string }) => ({ roster_audit: row.id });
+      requireNoneFailed(await forEachIsolated(rows, (row) => fail(call, row.id), { logger, failure, idsOf }));
       return rows.length;
     },
   };

@@ -6,10 +6,11 @@ import { conditionOf } from "../../../database/where.ts";
 import type { GuildInfo } from "../../../discord/guild-state.ts";
 import { Prisma, type RosterEntry } from "../../../generated/sqlite/client.ts";
 import type { Call } from "../../../kernel/call.ts";
+import { sweepIsolated } from "../../../kernel/isolated.ts";
 import type { RosterService } from "../roster.service.ts";
 import { shownOf, stepsFor, type Following } from "./diff.ts";
 
-export interface PeopleDeps extends Deps<"database" | "guildState" | "access"> {
+export interface PeopleDeps extends Deps<"database" | "guildState" | "access" | "logger"> {
   roster: Pick<RosterService, "records">;
 }
 
@@ -27,7 +28,7 @@ const writtenAtOnce = 2;
 const comparedAtOnce = 100;
 
 /** Those whom following is about, looked at and written in parts so that nobody else waits long. */
-export function createPeople({ database, guildState, access, roster }: PeopleDeps) {
+export function createPeople({ database, guildState, access, roster, logger }: PeopleDeps) {
   const rankOf = (key: string): number | undefined => access.role(key)?.rank;
 
   /** What differs for somebody now. */
@@ -116,17 +117,28 @@ export function createPeople({ database, guildState, access, roster }: PeopleDep
      * Bring these people in step, each as they stand when their turn comes.
      * @param mayGoOn asked before each part
      * @returns how many were changed, and who was not reached
+     * @throws Error when everybody else was brought in step
      */
     async apply(call: Call, userIds: readonly string[], mayGoOn: () => boolean): Promise<{ changed: number; left: string[] }> {
       const sorted = userIds.toSorted();
-      let changed = 0;
-      for (let from = 0; from < sorted.length; from += writtenAtOnce) {
-        if (!mayGoOn()) return { changed, left: sorted.slice(from) };
-        const part = sorted.slice(from, from + writtenAtOnce);
-        changed += await database.write(call, (tx) => bringInStep(tx, part));
-        await breathe();
-      }
-      return { changed, left: [] };
+      let reached = 0;
+      const changed = await sweepIsolated<string>({
+        size: writtenAtOnce,
+        find() {
+          const part = mayGoOn() ? sorted.slice(reached, reached + writtenAtOnce) : [];
+          reached += part.length;
+          return Promise.resolve(part);
+        },
+        async work(part) {
+          const written = await database.write(call, (tx) => bringInStep(tx, part));
+          await breathe();
+          return written;
+        },
+        logger,
+        failure: "somebody on the roster could not be brought in step; it is tried again",
+        idsOf: (userId) => ({ user_id: userId }),
+      });
+      return { changed, left: sorted.slice(reached) };
     },
   };
 }

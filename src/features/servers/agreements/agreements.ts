@@ -2,9 +2,9 @@ import type { Deps } from "../../deps.ts";
 import type { Database, Tx } from "../../../database/database.ts";
 import { earliestOf, firstOf } from "../../../database/earliest.ts";
 import type { Prisma } from "../../../generated/sqlite/client.ts";
-import { inBatches } from "../../../kernel/pause.ts";
 import { requirePermission, type Call } from "../../../kernel/call.ts";
 import { recordNotFound } from "../../../kernel/errors.ts";
+import { sweepIsolated } from "../../../kernel/isolated.ts";
 import { uuid7 } from "../../../kernel/ids.ts";
 import { newestFirst } from "../../../kernel/keyset.ts";
 import { listPage, type Page } from "../../../kernel/page.ts";
@@ -29,20 +29,22 @@ export interface AgreementDraft {
   permission: string;
 }
 
-export interface AgreementDeps extends AgreementRowDeps, Deps<"database" | "cursors" | "clock"> {}
+export interface AgreementDeps extends AgreementRowDeps, Deps<"database" | "cursors" | "clock" | "logger"> {}
 
 const batch = 100;
 
 /** Agreements between servers not to recruit from one another. */
 export function createAgreements(deps: AgreementDeps) {
-  const { database, cursors, clock, hashOf } = deps;
+  const { database, cursors, clock, hashOf, logger } = deps;
   const rows = createAgreementRows(deps);
 
-  async function sweepBatch(call: Call): Promise<number> {
-    const due = dueAt(clock.now());
-    const ids = await database.read.agreement.findMany({ where: due, select: { id: true }, orderBy: { id: "asc" }, take: batch });
-    if (ids.length === 0) return 0;
-    return database.write(call, async (tx) => {
+  const findDue = (after: { id: string } | undefined): Promise<{ id: string }[]> => {
+    const where = { ...dueAt(clock.now()), ...(after !== undefined && { id: { gt: after.id } }) };
+    return database.read.agreement.findMany({ where, select: { id: true }, orderBy: { id: "asc" }, take: batch });
+  };
+
+  const settleAll = (call: Call, ids: readonly { id: string }[]): Promise<number> =>
+    database.write(call, async (tx) => {
       const due = await rows.readAll(
         tx,
         ids.map(({ id }) => id),
@@ -50,7 +52,6 @@ export function createAgreements(deps: AgreementDeps) {
       for (const row of due) await bringUpToDate(tx, row);
       return ids.length;
     });
-  }
 
   async function bringUpToDate(tx: Tx, row: AgreementRow): Promise<void> {
     const status = agreementStatusAt(row, tx.now);
@@ -119,7 +120,15 @@ export function createAgreements(deps: AgreementDeps) {
     ...createAgreementsInTx(rows),
 
     /** Start and end what is due by time; answers how many. */
-    sweepAgreements: (call: Call): Promise<number> => inBatches(batch, () => sweepBatch(call)),
+    sweepAgreements: (call: Call): Promise<number> =>
+      sweepIsolated({
+        size: batch,
+        find: findDue,
+        work: (due) => settleAll(call, due),
+        logger,
+        failure: "an agreement could not be started or ended; it is tried again in a minute",
+        idsOf: ({ id }) => ({ agreement: id }),
+      }),
 
     /** When the next agreement starts or ends. */
     nextAgreement: async (): Promise<Date | null> =>

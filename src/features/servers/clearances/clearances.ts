@@ -3,8 +3,8 @@ import { z } from "zod";
 import type { ReadClient, Tx, TransactionClient } from "../../../database/database.ts";
 import { earliestOf } from "../../../database/earliest.ts";
 import type { PoachClearance, Prisma } from "../../../generated/sqlite/client.ts";
-import { inBatches } from "../../../kernel/pause.ts";
 import { requirePermission, type Call } from "../../../kernel/call.ts";
+import { sweepIsolated } from "../../../kernel/isolated.ts";
 import { recordNotFound } from "../../../kernel/errors.ts";
 import { uuid7 } from "../../../kernel/ids.ts";
 import { newestFirst } from "../../../kernel/keyset.ts";
@@ -13,7 +13,7 @@ import { registryPermissions } from "../servers.policy.ts";
 import { ListClearancesQuery, type ClearanceView } from "../poaching/poaching.schema.ts";
 import { isoOrNull } from "../../../kernel/fields.ts";
 
-export type ClearanceDeps = Deps<"database" | "audit" | "events" | "cursors" | "clock">;
+export type ClearanceDeps = Deps<"database" | "audit" | "events" | "cursors" | "clock" | "logger">;
 
 /** A clearance that an approved request leads to. */
 export interface RequestedClearance {
@@ -38,7 +38,7 @@ const batch = 100;
 const active = "active";
 
 /** People who may be recruited in spite of an agreement. */
-export function createClearances({ database, audit, events, cursors, clock }: ClearanceDeps) {
+export function createClearances({ database, audit, events, cursors, clock, logger }: ClearanceDeps) {
   function recordChange(tx: Tx, row: PoachClearance, verb: Verb, note: Note): void {
     const { id, userId, status, usedReference, originReference } = row;
     const after = { status, from_server_id: row.fromServerId, to_server_id: row.toServerId, request: originReference, used: usedReference };
@@ -58,10 +58,12 @@ export function createClearances({ database, audit, events, cursors, clock }: Cl
     recordChange(tx, await tx.db.poachClearance.update({ where: { id }, data }), verb, note);
   }
 
-  async function expireBatch(call: Call): Promise<number> {
-    const where = { status: active, validUntil: { lte: clock.now() } };
-    const due = await database.read.poachClearance.findMany({ where, select: { id: true }, orderBy: { id: "asc" }, take: batch });
-    if (due.length === 0) return 0;
+  const findDue = (after: { id: string } | undefined): Promise<{ id: string }[]> => {
+    const where = { status: active, validUntil: { lte: clock.now() }, ...(after !== undefined && { id: { gt: after.id } }) };
+    return database.read.poachClearance.findMany({ where, select: { id: true }, orderBy: { id: "asc" }, take: batch });
+  };
+
+  function expireAll(call: Call, due: readonly { id: string }[]): Promise<number> {
     const note = { permission: registryPermissions.sweep };
     return database.write(call, async (tx) => {
       for (const { id } of due) {
@@ -142,7 +144,15 @@ export function createClearances({ database, audit, events, cursors, clock }: Cl
     },
 
     /** End the clearances past their end; answers how many. */
-    sweepClearances: (call: Call): Promise<number> => inBatches(batch, () => expireBatch(call)),
+    sweepClearances: (call: Call): Promise<number> =>
+      sweepIsolated({
+        size: batch,
+        find: findDue,
+        work: (due) => expireAll(call, due),
+        logger,
+        failure: "a clearance that is over could not be ended; it is tried again in a minute",
+        idsOf: ({ id }) => ({ poach_clearance: id }),
+      }),
 
     /** When the next clearance ends. */
     nextClearance: (): Promise<Date | null> => earliestOf(database.read, "PoachClearance", "validUntil", [{ status: active }]),

@@ -3,8 +3,8 @@ import { stepOf } from "./steps.ts";
 import { tellOf } from "./told.ts";
 import type { Tx } from "../../../database/database.ts";
 import { earliestOf } from "../../../database/earliest.ts";
-import { inBatches } from "../../../kernel/pause.ts";
 import { requirePermission, type Call } from "../../../kernel/call.ts";
+import { sweepIsolated } from "../../../kernel/isolated.ts";
 import { openStatuses } from "../state/table.ts";
 import type { WorkflowRequest, WorkflowSubject } from "../../../generated/sqlite/client.ts";
 import { remindAtOf, remindersOf, toldWith } from "./timers.ts";
@@ -12,10 +12,12 @@ import { noHold } from "./changes.ts";
 
 const batch = 100;
 
-export type ReminderDeps = Deps<"database" | "events" | "clock">;
+export type ReminderDeps = Deps<"database" | "events" | "clock" | "logger">;
+
+type DueReminder = Pick<WorkflowRequest, "id" | "remindAt">;
 
 /** Tells of open requests that wait longer than they should. What is over expires and is not reminded of. */
-export function createReminders({ database, events, clock }: ReminderDeps) {
+export function createReminders({ database, events, clock, logger }: ReminderDeps) {
   const dueAt = (now: Date) => ({
     status: { in: [...openStatuses] },
     remindAt: { lte: now },
@@ -31,18 +33,23 @@ export function createReminders({ database, events, clock }: ReminderDeps) {
     return due.length;
   }
 
-  /** @returns how many requests were looked at, and how many reminders were given */
-  async function remindBatch(call: Call): Promise<{ seen: number; given: number }> {
-    const found = await database.read.workflowRequest.findMany({
-      where: dueAt(clock.now()),
-      select: { id: true },
+  const findDue = (after: DueReminder | undefined): Promise<DueReminder[]> => {
+    const behind = after && {
+      OR: [{ remindAt: { gt: after.remindAt ?? clock.now() } }, { remindAt: after.remindAt, id: { gt: after.id } }],
+    };
+    return database.read.workflowRequest.findMany({
+      where: { AND: [dueAt(clock.now()), behind ?? {}] },
+      select: { id: true, remindAt: true },
       orderBy: [{ remindAt: "asc" }, { id: "asc" }],
       take: batch,
     });
-    if (found.length === 0) return { seen: 0, given: 0 };
-    // In the order of their ids, as everybody who locks several takes them.
-    const ids = found.map(({ id }) => id).toSorted();
-    return await database.write(call, async (tx) => {
+  };
+
+  /** @returns how many reminders were given */
+  const remindAll = (call: Call, found: readonly DueReminder[]): Promise<number> =>
+    database.write(call, async (tx) => {
+      // In the order of their ids, as everybody who locks several takes them.
+      const ids = found.map(({ id }) => id).toSorted();
       let given = 0;
       for (const id of ids) await tx.lock(`workflow:${id}`);
       const rows = await tx.db.workflowRequest.findMany({ where: { id: { in: ids }, ...dueAt(tx.now) }, include: { subjects: true } });
@@ -55,21 +62,21 @@ export function createReminders({ database, events, clock }: ReminderDeps) {
           select: { id: true },
         });
       }
-      return { seen: found.length, given };
+      return given;
     });
-  }
 
   return {
     /** Tell of what waits too long, each thing once; returns how many reminders were given. For the job that runs each minute. */
     async remind(call: Call): Promise<number> {
       requirePermission(call, "system.act");
-      let total = 0;
-      await inBatches(batch, async () => {
-        const { seen, given } = await remindBatch(call);
-        total += given;
-        return seen;
+      return await sweepIsolated({
+        size: batch,
+        find: findDue,
+        work: (found) => remindAll(call, found),
+        logger,
+        failure: "nobody could be reminded of a request; it is tried again in a minute",
+        idsOf: ({ id }) => ({ workflow_request: id }),
       });
-      return total;
     },
 
     /** When the next reminder of a request is due. */
@@ -77,20 +84,22 @@ export function createReminders({ database, events, clock }: ReminderDeps) {
   };
 }
 
-export type ExpiryDeps = Deps<"database" | "audit" | "events" | "clock">;
+export type ExpiryDeps = Deps<"database" | "audit" | "events" | "clock" | "logger">;
+
+type DueRequest = Pick<WorkflowRequest, "id" | "reference" | "type" | "status" | "revision"> & { subjects: WorkflowSubject[] };
 
 /** What time does to open requests. */
-export function createExpiry({ database, audit, events, clock }: ExpiryDeps) {
-  async function expireBatch(call: Call): Promise<number> {
-    const due = { status: { in: [...openStatuses] }, expiresAt: { lte: clock.now() } };
-    const rows = await database.read.workflowRequest.findMany({
-      where: due,
+export function createExpiry({ database, audit, events, clock, logger }: ExpiryDeps) {
+  const findDue = (after: DueRequest | undefined): Promise<DueRequest[]> =>
+    database.read.workflowRequest.findMany({
+      where: { status: { in: [...openStatuses] }, expiresAt: { lte: clock.now() }, ...(after !== undefined && { id: { gt: after.id } }) },
       select: { id: true, reference: true, type: true, status: true, revision: true, subjects: true },
       orderBy: { id: "asc" },
       take: batch,
     });
-    if (rows.length === 0) return 0;
-    return database.write(call, async (tx) => {
+
+  const expireAll = (call: Call, rows: readonly DueRequest[]): Promise<number> =>
+    database.write(call, async (tx) => {
       let expired = 0;
       for (const row of rows) {
         const { id, reference, status, revision } = row;
@@ -111,13 +120,19 @@ export function createExpiry({ database, audit, events, clock }: ExpiryDeps) {
       }
       return expired;
     });
-  }
 
   return {
     /** End open requests past their end; returns how many. For the job that runs each minute. */
     async expireDue(call: Call): Promise<number> {
       requirePermission(call, "system.act");
-      return await inBatches(batch, () => expireBatch(call));
+      return await sweepIsolated({
+        size: batch,
+        find: findDue,
+        work: (rows) => expireAll(call, rows),
+        logger,
+        failure: "a request past its end could not be ended; it is tried again in a minute",
+        idsOf: ({ id }) => ({ workflow_request: id }),
+      });
     },
 
     /** When the next open request ends. */

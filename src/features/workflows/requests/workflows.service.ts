@@ -161,8 +161,8 @@ export function createWorkflowsService(parts: WorkflowsDeps) {
     comments,
     history,
     ...beside,
-    ...createExpiry({ database, audit, events, clock }),
-    ...createReminders({ database, events, clock }),
+    ...createExpiry({ database, audit, events, clock, logger: parts.logger }),
+    ...createReminders({ database, events, clock, logger: parts.logger }),
     resumeDue: suspensions.resumeDue,
 
     /** As the decision route says it: the kind in any spelling. @throws ProblemError record_not_found for a kind that does not exist, and as `act` of one that does */
