@@ -8,7 +8,7 @@ import type { User } from "../../src/sandbox/index.ts";
 import { fitting, oneOf } from "../contract/fuzz/values.ts";
 import { freshId, type Schema } from "../contract/document.ts";
 import { staffAtConsole } from "../contract/world.ts";
-import { runsOf } from "../support/size.ts";
+import { hostileRuns } from "../support/size.ts";
 import { bytesOf, hostileTextsOf, maybeSpoiled, spoiledText } from "./hostile-values.ts";
 import { createWatch, type Watch } from "./watch.ts";
 
@@ -125,7 +125,7 @@ test(
       });
       expect(watch.found()).toEqual([]);
     });
-    await fc.assert(check, { numRuns: runsOf(60), endOnFailure: true });
+    await fc.assert(check, { numRuns: hostileRuns(60), endOnFailure: true });
   },
 );
 
@@ -160,7 +160,7 @@ test(
       for (const code of held.splice(0)) await decideInDiscord(world, admin, code, watch);
       expect(watch.found()).toEqual([]);
     });
-    await fc.assert(check, { numRuns: runsOf(80), endOnFailure: true });
+    await fc.assert(check, { numRuns: hostileRuns(80), endOnFailure: true });
     console.info("tools:", { called: turn, taken });
     expect(taken).toBeGreaterThan(0);
 
@@ -171,7 +171,7 @@ test(
       if (typeof code === "string") await decideInDiscord(world, admin, code, watch);
       expect(watch.found()).toEqual([]);
     });
-    await fc.assert(texts, { numRuns: runsOf(40), endOnFailure: true });
+    await fc.assert(texts, { numRuns: hostileRuns(40), endOnFailure: true });
     expect(await world.app.database.read.case.count()).toBe(0);
   },
 );

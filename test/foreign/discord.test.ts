@@ -8,7 +8,7 @@ import { contentIntents, listSomebody } from "../features/evidence-ground.ts";
 import { actionsOf, settled } from "../features/native-actions-ground.ts";
 import { within } from "../features/stances-community.ts";
 import { soonBack } from "../support/pauses.ts";
-import { runsOf } from "../support/size.ts";
+import { hostileRuns } from "../support/size.ts";
 import { createWorld, type World } from "../support/world.ts";
 import { maybeSpoiled, spoiled } from "./hostile-values.ts";
 import { createWatch, type IsExpected, type Watch } from "./watch.ts";
@@ -164,7 +164,7 @@ test(
       );
       expect(watch.found()).toEqual([]);
     });
-    await fc.assert(check, { numRuns: runsOf(40), endOnFailure: true });
+    await fc.assert(check, { numRuns: hostileRuns(40), endOnFailure: true });
     for (const { userId } of await world.app.database.read.nativeAction.findMany({ distinct: ["userId"], take: 50 }))
       expect(watch.check(await world.get(`/users/${userId}/native-actions?limit=200`, { actor: owner }), "native actions").status).toBe(
         200,
@@ -206,7 +206,7 @@ test("whatever a message of Discord holds, it becomes evidence or is refused wit
       expect(watch.found()).toEqual([]);
     },
   );
-  await fc.assert(check, { numRuns: runsOf(40), endOnFailure: true });
+  await fc.assert(check, { numRuns: hostileRuns(40), endOnFailure: true });
   console.info("messages:", Object.fromEntries(seen));
   expect([...seen.keys()]).toContain(201);
 });
@@ -284,6 +284,6 @@ test(
       });
       expect(watch.found()).toEqual([]);
     });
-    await fc.assert(check, { numRuns: runsOf(20), endOnFailure: true });
+    await fc.assert(check, { numRuns: hostileRuns(20), endOnFailure: true });
   },
 );

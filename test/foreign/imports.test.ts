@@ -8,7 +8,7 @@ import type { SourceLine } from "../../src/features/blacklist/import-lines.ts";
 import { ProblemError } from "../../src/kernel/errors.ts";
 import { bodySchema, freshId, routeOf } from "../contract/document.ts";
 import { fitting, oneOf } from "../contract/fuzz/values.ts";
-import { runsOf } from "../support/size.ts";
+import { hostileRuns } from "../support/size.ts";
 import { createWorld } from "../support/world.ts";
 import { bytesOf, hostileTextsOf, largeText, maybeSpoiled, piecesOf, spoiled, spoiledText } from "./hostile-values.ts";
 import { createWatch, type Watch } from "./watch.ts";
@@ -116,7 +116,7 @@ describe("an import", () => {
         });
         expect(watch.found()).toEqual([]);
       });
-      await fc.assert(check, { numRuns: runsOf(60), endOnFailure: true });
+      await fc.assert(check, { numRuns: hostileRuns(60), endOnFailure: true });
       console.info("imports:", Object.fromEntries(seen));
       expect([...seen.keys()]).toEqual(expect.arrayContaining([200, 422]));
       // What was taken can be read, searched and exported again.
@@ -145,7 +145,7 @@ describe("an import", () => {
         expect(watch.found()).toEqual([]);
       },
     );
-    await fc.assert(check, { numRuns: runsOf(12), endOnFailure: true });
+    await fc.assert(check, { numRuns: hostileRuns(12), endOnFailure: true });
   });
 });
 
@@ -176,6 +176,6 @@ describe("a file that is read line by line", () => {
       const [whole, pieced] = [await linesOf(readers[format], [text]), await linesOf(readers[format], piecesOf(text, places))];
       expect(pieced).toEqual(whole);
     });
-    await fc.assert(check, { numRuns: runsOf(400), endOnFailure: true });
+    await fc.assert(check, { numRuns: hostileRuns(400), endOnFailure: true });
   });
 });

@@ -9,7 +9,7 @@ import { freshId } from "../contract/document.ts";
 import { often, oneOf } from "../contract/fuzz/values.ts";
 import { createFollower, createTeller, follow, saidBy, type Follower } from "../features/follows-ground.ts";
 import { isBanned, within } from "../features/stances-community.ts";
-import { runsOf } from "../support/size.ts";
+import { hostileRuns } from "../support/size.ts";
 import { bytesOf, hostileTextsOf, largeText, maybeSpoiled, spoiledText } from "./hostile-values.ts";
 import { createWatch, type Watch } from "./watch.ts";
 import { createWire, wires, type Wire } from "./wire.ts";
@@ -200,7 +200,7 @@ test(
       for (const server of servers) server.close();
       expect(watch.found()).toEqual([]);
     });
-    await fc.assert(check, { numRuns: runsOf(40), endOnFailure: true });
+    await fc.assert(check, { numRuns: hostileRuns(40), endOnFailure: true });
     expect(seen.read).toBeGreaterThan(0);
     expect(seen.failed).toBeGreaterThan(0);
     console.info("lists:", seen);
@@ -252,7 +252,7 @@ test("whatever is sent as the file of a list, it is taken or refused, and its pe
     await judge(id);
     expect(watch.found()).toEqual([]);
   });
-  await fc.assert(check, { numRuns: runsOf(40), endOnFailure: true });
+  await fc.assert(check, { numRuns: hostileRuns(40), endOnFailure: true });
   console.info("files sent:", Object.fromEntries(seen));
   expect([...seen.keys()]).toEqual(expect.arrayContaining([200, 422]));
 });
@@ -269,5 +269,5 @@ test("a file as large as one may be, of nothing but what is hard to read, keeps 
     await world.delete(`/lists/${id}`, undefined, { actor: admin });
     expect(watch.found()).toEqual([]);
   });
-  await fc.assert(check, { numRuns: runsOf(8), endOnFailure: true });
+  await fc.assert(check, { numRuns: hostileRuns(8), endOnFailure: true });
 });

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { freshId } from "../contract/document.ts";
 import { createHooked, createReceiver, hook, seqsIn } from "../features/webhooks-ground.ts";
 import { within } from "../features/stances-community.ts";
-import { runsOf } from "../support/size.ts";
+import { hostileRuns } from "../support/size.ts";
 import { bytesOf, hostileTextsOf, spoiledText } from "./hostile-values.ts";
 import { createWatch } from "./watch.ts";
 import { createWire, wires } from "./wire.ts";
@@ -68,7 +68,7 @@ test(
       for (const server of servers) server.close();
       expect(watch.found()).toEqual([]);
     });
-    await fc.assert(check, { numRuns: runsOf(40), endOnFailure: true });
+    await fc.assert(check, { numRuns: hostileRuns(40), endOnFailure: true });
     console.info("receivers:", Object.fromEntries(states));
     expect([...states.keys()]).toEqual(expect.arrayContaining(["active", "failing"]));
 

@@ -29,6 +29,11 @@ export function runsOf(usual: number): number {
   return sizeOf({ quick: Math.ceil(usual / 4), all: Math.ceil(usual / 2), long: usual * 10 });
 }
 
+/** @returns how many runs a property makes in which each run has a machine of others misbehave: few of them, as each takes seconds */
+export function hostileRuns(usual: number): number {
+  return sizeOf({ quick: Math.ceil(usual / 5), all: Math.ceil(usual / 5), long: usual * 10 });
+}
+
 /**
  * Of what is tried at many places alike.
  * @returns all of it; in the quick tier `count` of it at each place, others at the next
