@@ -16,7 +16,7 @@ const root = fileURLToPath(new URL("../../src/", import.meta.url));
 const sources = readdirSync(root, { recursive: true, encoding: "utf8" })
   .filter(
     (path) =>
-      /^(commands|discord|features|http|pages)\/.*\.ts$/.test(path) &&
+      /^(commands|discord|features|http|kernel|pages)\/.*\.ts$/.test(path) &&
       !/\/locales\/|\.(texts|sentences)\.ts$/.test(path) &&
       path !== "discord/words.ts",
   )

@@ -27,7 +27,7 @@ describe("what somebody new to it meets in Discord", () => {
     const said = world.sandbox.as(world.member()).in(world.guild).post({ content: "Come over" });
     const run = await ask.runMessageCommand("Report poaching", said);
     const sent = await run.submitModal({ "offending-server": world.guild.id, reason: "Offers places in another server" });
-    expect((await sent.reply()).content).toContain("message content intent");
+    expect((await sent.reply()).content).toContain("Message Content Intent");
   });
 
   test("before an approval its effects are told as a trial, and a length on the card as people write it", async () => {

@@ -6,7 +6,10 @@ export const ListNativeActionsQuery = z
   .strictObject({
     ...listQuery,
     guild_id: Snowflake.optional().meta({ description: "Only what was done in this server" }),
-    action: z.enum(nativeActionKinds).optional().meta({ description: "Only what was done in this way" }),
+    action: z
+      .enum(guildActionKinds)
+      .optional()
+      .meta({ description: "Only what was done in this way; a `prune` names nobody, so no person has one" }),
   })
   .meta({ id: "ListNativeActionsQuery" });
 export type ListNativeActionsQuery = z.input<typeof ListNativeActionsQuery>;
