@@ -8,8 +8,8 @@ const dayMs = 86_400_000;
 
 /** Discord's limits for a reason and for the name of a rule, and what both databases hold of a number. */
 const [maxReason, maxRule, maxCount] = [512, 100, 2_147_483_647];
-/** An entry is written when something was done; clocks differ by less than this. */
-const maxAheadMs = 7 * dayMs;
+/** An id of a later time is none that Discord gave, however wrong the clock of this machine is. */
+const maxAheadMs = 3650 * dayMs;
 /** No timeout lasts as long as that. */
 const maxTimeoutMs = 366 * dayMs;
 
