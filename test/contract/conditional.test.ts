@@ -74,6 +74,7 @@ test("every operation that can be refused for another revision takes a condition
 });
 
 test("in another revision nothing happens, nor with a condition that is none of our tags", async () => {
+  await ground.world.app.webhookRunner.flush();
   const before = await everyRow(ground.world);
   const wrong: string[] = [];
   for (const [index, [route, change]] of [...changes].entries()) {
@@ -91,6 +92,7 @@ test("in another revision nothing happens, nor with a condition that is none of 
 });
 
 test("an operation that compares no revision refuses a condition, and does nothing", async () => {
+  await ground.world.app.webhookRunner.flush();
   const before = await everyRow(ground.world);
   const wrong: string[] = [];
   for (const route of unconditional) {

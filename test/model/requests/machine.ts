@@ -75,7 +75,9 @@ const needOf = (request: Request, { needs }: Row): string | null =>
 export function judge(model: Model, request: Request, by: Person, attempt: Attempt): Judged {
   const status = statusOf(model, request);
   const row = table[attempt.action];
-  if (isRepeated(model, request, by, attempt)) return { replayed: true };
+  const isOutdated = attempt.revision === "wrong";
+  if (isRepeated(model, request, by, attempt))
+    return isOutdated && attempt.action === "amend" ? refuse(412, "precondition_failed") : { replayed: true };
   const isOwn = row.isRequesters === true && request.by === by;
   const letsGo = attempt.action === "unassign" && request.assignee === by;
   if (!isOwn && !(letsGo && has(by, "workflows.claim"))) {
@@ -87,7 +89,7 @@ export function judge(model: Model, request: Request, by: Person, attempt: Attem
     if (isPartial(model, request, by)) return refuse(403, "conflict_of_interest");
     if (isOutranked(model, request, by)) return refuse(403, "hierarchy_violation");
   }
-  if (attempt.revision === "wrong") return refuse(412, "precondition_failed");
+  if (isOutdated) return refuse(412, "precondition_failed");
   if (!row.from.includes(status)) {
     const isLate = (status === "approved" || status === "denied") && (attempt.action === "approve" || attempt.action === "deny");
     return isLate ? refuse(409, "already_decided") : illegal;

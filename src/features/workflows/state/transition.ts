@@ -120,7 +120,11 @@ const objectionsThatEscalate = -2;
 /** The one place that decides what an action does to a request. Pure: the same for every transport. */
 export function transition(state: State, attempt: Attempt, context: Context): Transition {
   const { action } = attempt;
-  if (isReplayed(state, attempt, context)) return moved(state, {}, { isReplay: true, isFinal: !isOpenStatus(state.status) });
+  if (isReplayed(state, attempt, context)) {
+    // A decision is repeated by whoever has lost its answer; an amendment says what the request is to be, as every change does.
+    const refused = action === "amend" ? refusedByRevision(attempt) : undefined;
+    return refused ?? moved(state, {}, { isReplay: true, isFinal: !isOpenStatus(state.status) });
+  }
   return (
     refusedByRight(state, attempt, context) ??
     refusedByPartiality(state, attempt, context) ??
