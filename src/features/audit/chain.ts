@@ -1,6 +1,7 @@
 import { createHash, createHmac } from "node:crypto";
 import type { AuditEntry } from "../../generated/sqlite/client.ts";
 import { canonicalJson } from "../../kernel/canonical-json.ts";
+import { showText } from "../../kernel/storable.ts";
 
 /** Where the chain starts. */
 export const genesis = "0".repeat(64);
@@ -12,15 +13,10 @@ export function storable(value: unknown): unknown {
 }
 
 function cleaned(value: unknown): unknown {
-  if (typeof value === "string") return cleanText(value);
+  if (typeof value === "string") return showText(value);
   if (Array.isArray(value)) return value.map(cleaned);
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, entry]) => [cleanText(key), cleaned(entry)]));
-}
-
-/** NUL and broken surrogate pairs become the replacement character. */
-export function cleanText(text: string): string {
-  return text.replaceAll("\0", "\uFFFD").replaceAll(/\p{Surrogate}/gu, "\uFFFD");
+  return Object.fromEntries(Object.entries(value).map(([key, entry]) => [showText(key), cleaned(entry)]));
 }
 
 /** The hash of an entry: SHA-256 over the previous hash and the canonical JSON of its visible columns, `erased` only where it says something. */

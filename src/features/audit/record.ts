@@ -6,7 +6,8 @@ import type { AuditEntry } from "../../generated/sqlite/client.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 import { callerOf, type AuditedCaller } from "../../kernel/denied.ts";
 import type { Head } from "./checkpoints.ts";
-import { cleanText, commitment, entryHash, genesis, storable } from "./chain.ts";
+import { showText } from "../../kernel/storable.ts";
+import { commitment, entryHash, genesis, storable } from "./chain.ts";
 
 /** One thing that happened, as the service method that did it tells it. Actor, client, transport and request come from `tx.call`. */
 export interface AuditInput {
@@ -84,7 +85,7 @@ function columns(tx: Tx, input: QueuedEntry): Omit<AuditEntry, "seq" | "payloadC
     clientId: caller.clientId,
     via: caller.via,
     targetKind: target?.kind ?? null,
-    targetId: target === undefined ? null : cleanText(target.id),
+    targetId: target === undefined ? null : showText(target.id),
     targetReference: target?.reference ?? null,
     subjectUserId: input.user ?? input.subjectUserId ?? null,
     guildId: input.guildId ?? null,

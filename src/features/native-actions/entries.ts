@@ -1,6 +1,7 @@
 import { AuditLogEvent } from "discord-api-types/v10";
 import { z } from "zod";
 import { Snowflake } from "../../kernel/fields.ts";
+import { showText } from "../../kernel/storable.ts";
 import type { GuildActionKind } from "../../kernel/vocabulary.ts";
 
 const discordEpoch = 1_420_070_400_000;
@@ -172,9 +173,7 @@ function countOf(value: unknown): number | null {
 
 /** What both databases can store of a text; null where nothing is left. */
 function storable(text: string, most: number): string | null {
-  const kept = text
-    .slice(0, 2 * most)
-    .replaceAll(/[\0\p{Surrogate}]/gu, "\uFFFD")
+  const kept = showText(text.slice(0, 2 * most))
     .trim()
     .slice(0, most)
     .replace(/\p{Surrogate}$/u, "");
