@@ -6,6 +6,8 @@ import type { FollowedEntry, FollowedList, Prisma } from "../../generated/sqlite
 import type { Call } from "../../kernel/call.ts";
 import { addSeconds } from "../../kernel/clock.ts";
 import { ProblemError } from "../../kernel/errors.ts";
+import { parseJsonInParts } from "../../kernel/json-parts.ts";
+import { parsingSlices } from "../../kernel/time-slices.ts";
 import { shownValue } from "../../kernel/foreign.ts";
 import { sealedIn } from "../../kernel/secrets.ts";
 import type { BlacklistTransfer } from "../blacklist/import/import.service.ts";
@@ -89,7 +91,7 @@ export function createReading(deps: ReadingDeps) {
       throw new FeedRefused("The list does not know how far it was read: it may have been set up anew.");
     if (status === 401 || status === 403) throw new ReadingFailed("The list refuses the key.");
     if (status !== 200) throw new ReadingFailed(`The list answers with status ${status.toString()}.`);
-    return { page: readPage(jsonOf(text)), bytes: text.length };
+    return { page: readPage(await parseJsonInParts(text, parsingSlices()).catch(() => undefined)), bytes: text.length };
   }
 
   function opened(listId: string, sealed: string): string {
@@ -278,12 +280,4 @@ function rowOf(list: FollowedList, entry: FeedEntry, now: Date): { row: Followed
     return { row, seq, unread: { field: "/record/subject_id", value: shownValue(record.subject_id), reason: found.fault } };
   const { category, severity, recommended_action: recommendedAction, starts_at: startsAt, expires_at: expiresAt } = record;
   return { row: { ...row, kind, subject: found.subject, category, severity, recommendedAction, startsAt, expiresAt }, seq };
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
 }
