@@ -36,10 +36,13 @@ test("after the migrations every row of every table is there as it was, but for 
   const { url } = await placeOldInstallation(old);
   await migrate(url);
   const now = await readRows(url, Object.keys(old.rows));
-  for (const [table, rows] of Object.entries(old.rows)) {
+  const answers = "idempotency_records";
+  const before: Rows = { ...old.rows, [answers]: parsed(old.rows[answers] ?? []) };
+  const after: Rows = { ...now, [answers]: parsed(now[answers] ?? []) };
+  for (const [table, rows] of Object.entries(before)) {
     const columns = Object.keys(rows[0] ?? {}).filter((name) => changedColumns[table]?.[name] === undefined);
-    const added = (now[table] ?? []).filter((row) => addedRows[table]?.includes(String(row["name"] ?? row["key"])));
-    const kept = (now[table] ?? []).filter((row) => !added.includes(row));
+    const added = (after[table] ?? []).filter((row) => addedRows[table]?.includes(String(row["name"] ?? row["key"])));
+    const kept = (after[table] ?? []).filter((row) => !added.includes(row));
     expect.soft([table, texts(kept, columns)]).toEqual([table, texts(rows, columns)]);
     expect.soft([table, added.length]).toEqual([table, addedRows[table]?.length ?? 0]);
   }
@@ -47,6 +50,10 @@ test("after the migrations every row of every table is there as it was, but for 
 
 const texts = (rows: Rows[string], columns: readonly string[]): string[] =>
   rows.map((row) => JSON.stringify(columns.map((name) => row[name]))).toSorted();
+
+/** `answers_as_text`: PostgreSQL keeps the body of an answer as text since, which says the same. */
+const parsed = (rows: Rows[string]): Rows[string] =>
+  rows.map((row) => ({ ...row, body: typeof row["body"] === "string" ? JSON.parse(row["body"]) : row["body"] }));
 
 /** What the service answers otherwise than the version before, and why. */
 const otherAnswers: Record<string, RegExp> = {
