@@ -33,10 +33,10 @@ export interface Sample extends InnocentResult {
 
 /** Megabytes of heap the service lives with. */
 export const heapMb = 256;
-/** Between two requests of the innocent client. */
-const everyMs = 5;
-/** Between two measurements, so that the one does not pay for the other. */
-const restMs = 500;
+/** Between two requests of the innocent client. One for the health takes as much work as ten for an access. */
+const everyMs = { access: 5, health: 5 };
+/** Before each measurement the service has to come to rest, so that none pays for another: it used less of a core than this for so long. */
+const atRest = { share: 0.05, ms: 500, patienceMs: 180_000 };
 
 /** @param target `greedy`, with the limits that ship, or `working`, without */
 export async function startSetting(
@@ -56,16 +56,32 @@ export async function measure(setting: Setting, seconds: number, path: Asked, ki
   const { service, callers, innocent, hostile } = setting;
   const { port } = service;
   setting.measured += 1;
+  await comeToRest(service.child);
   const othersSince = await startWatch(setting);
   if (kind !== undefined) await ask(hostile, "start", { kind, port, ...causeOf(setting, kind) } satisfies HostileOrder);
   const asked = callers.staff.map((actor) => ({ path: path === "health" ? "/health" : `/staff/${actor}/access`, actor }));
-  const order: InnocentOrder = { port, key: callers.keys.innocent, asked, everyMs, seconds };
+  const order: InnocentOrder = { port, key: callers.keys.innocent, asked, everyMs: everyMs[path], seconds };
   const result = await ask<InnocentResult>(innocent, "measure", order);
   const resident = await ask<number>(service.child, "resident");
   const requests = kind === undefined ? 0 : await ask<number>(hostile, "stop");
   const others = await othersSince();
-  await delay(restMs);
   return { ...result, hostile: requests / seconds, resident, others };
+}
+
+/** @throws Error when the service does not stop working */
+async function comeToRest(child: ChildProcess): Promise<void> {
+  const used = async (): Promise<number> => {
+    const { user, system } = await ask<NodeJS.CpuUsage>(child, "cpu");
+    return (user + system) / 1000;
+  };
+  const end = performance.now() + atRest.patienceMs;
+  for (let before = await used(); ;) {
+    await delay(atRest.ms);
+    const now = await used();
+    if (now - before < atRest.share * atRest.ms) return;
+    if (performance.now() > end) throw new Error("the service does not come to rest");
+    before = now;
+  }
 }
 
 /** An address and a person of its own for each measurement: what one client is allowed begins anew. Work is done for the owner, who may. */

@@ -96,7 +96,7 @@ async function onPostgres(url: string, isShared: boolean, before: number): Promi
 }
 
 /** How much of one turn of the event loop queries may take. */
-const turnBudgetMs = 10;
+const turnBudgetMs = 2;
 
 /**
  * The stock SQLite adapter, isolated: reads outside transactions go to a read-only connection of their own, and every write,

@@ -58,10 +58,26 @@ const lookMs = 1000;
 /** Where SQLite stores the number that `PRAGMA application_id` sets, in the file itself. Source: sqlite.org/fileformat2.html §1.3. */
 const stampOffset = 68;
 
+/**
+ * Whether a log has so many pages: only then the frame of the last of them has the salt of the log's header. What an earlier round has left
+ * has another one. Source: sqlite.org/fileformat2.html §4.1.
+ */
+function reaches(fd: number, pages: number): boolean {
+  const header = readBytes(fd, 0, 24);
+  if (header === undefined) return false;
+  const frame = readBytes(fd, 32 + (pages - 1) * (24 + header.readUInt32BE(8)), 16);
+  return frame !== undefined && frame.subarray(8).equals(header.subarray(16));
+}
+
+/** @returns undefined where the file ends before */
+function readBytes(fd: number, from: number, length: number): Buffer | undefined {
+  const bytes = Buffer.alloc(length);
+  return readSync(fd, bytes, 0, length, from) === length ? bytes : undefined;
+}
+
 /** @returns undefined for a file too short to be a database */
 function readStamp(fd: number): number | undefined {
-  const bytes = Buffer.alloc(4);
-  return readSync(fd, bytes, 0, 4, stampOffset) === 4 ? bytes.readInt32BE() : undefined;
+  return readBytes(fd, stampOffset, 4)?.readInt32BE();
 }
 
 const fileDetail =
@@ -85,6 +101,8 @@ export interface HeldFiles {
    * A database file can be put back; after its log was lost nothing is written until a restart, as others may have written meanwhile.
    */
   assertSame(): void;
+  /** Whether the log has so many pages. */
+  logReaches(pages: number): boolean;
   /** Flush the log to the disk, together with others who ask meanwhile. */
   flush(): Promise<void>;
   /** What became of the log, once it or its index was lost. */
@@ -142,8 +160,9 @@ export function holdFiles({ file, isFlushed, logger }: HoldOptions): HeldFiles {
       stamp = ownStamp;
       ids = new Map([log, index].map((path) => [path, idOf(statSync(path, { bigint: true }))]));
       // SQLite takes no locks on the log, so closing this descriptor drops none. It is opened once all the same.
-      if (isFlushed) logHandle = await open(log, "r");
+      logHandle = await open(log, "r");
     },
+    logReaches: (pages) => logHandle !== undefined && reaches(logHandle.fd, pages),
     assertSame() {
       if (!isLogLost && !isSameFile()) refuseFile();
       isFileLost = false;
@@ -165,7 +184,7 @@ export function holdFiles({ file, isFlushed, logger }: HoldOptions): HeldFiles {
     flush,
     async release() {
       if (logHandle !== undefined) {
-        await flush().catch(() => undefined);
+        if (isFlushed) await flush().catch(() => undefined);
         await logHandle.close();
         logHandle = undefined;
       }

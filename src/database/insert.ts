@@ -6,8 +6,8 @@ import type { Insert, Tx } from "./tx.ts";
 
 type Value = string | number | boolean | Date | null | object;
 
-/** Values of one statement; SQLite takes 32,766. */
-const valuesAtOnce = 12_000;
+/** Values of one statement. SQLite, which takes 32,766, keeps the event loop to itself meanwhile. */
+const valuesAtOnce: Readonly<Record<Dialect, number>> = { sqlite: 1500, postgres: 12_000 };
 /** Rows that go to PostgreSQL in one statement with those of other tables. */
 const rowsAtOnce = 1000;
 
@@ -46,7 +46,7 @@ function partsOf(dialect: Dialect, { model, rows }: Insert): Prisma.Sql[] {
     return { field, name, type };
   });
   const start = Prisma.raw(`INSERT INTO "${table}" (${columns.map(({ name }) => `"${name}"`).join(", ")}) `);
-  const size = Math.max(1, Math.floor(valuesAtOnce / columns.length));
+  const size = Math.max(1, Math.floor(valuesAtOnce[dialect] / columns.length));
   const parts: Prisma.Sql[] = [];
   for (let from = 0; from < rows.length; from += size) {
     const some = rows.slice(from, from + size) as readonly Record<string, Value>[];

@@ -42,6 +42,8 @@ interface Prepared {
 /** A foreign process that holds the lock stops the event loop for this long at most, for each try. */
 const busyTimeoutMs = 5;
 const keptStatements = 500;
+/** Pages of the log at which a commit moves it itself: 64 MB. */
+const lastPages = 16_000;
 const walLimitBytes = 64 * 1024 * 1024;
 
 /**
@@ -96,6 +98,8 @@ function configure(db: BetterSqlite3.Database, { file }: SqliteOptions, isReader
     // `full` is seen to by the writer, who flushes the log beside the event loop, and for many commits at once.
     db.pragma("synchronous = NORMAL");
     db.pragma("foreign_keys = ON");
+    // Long before, the log is moved beside the event loop. This is for the case that it cannot be.
+    db.pragma(`wal_autocheckpoint = ${lastPages.toString()}`);
     // What is deleted is overwritten: erased data is not left readable in pages that are free for now.
     db.pragma("secure_delete = ON");
     db.pragma(`journal_size_limit = ${walLimitBytes.toString()}`);

@@ -3,6 +3,7 @@ import { holdFiles, type HeldFiles } from "./held-files.ts";
 import type { createPace } from "./pace.ts";
 import { retryWhileBusy, withProblems } from "./problems.ts";
 import { createSemaphore } from "../kernel/semaphore.ts";
+import { createCheckpoints } from "./sqlite-checkpoints.ts";
 import { openSqliteConnection, type SqliteConnection, type SqliteOptions } from "./sqlite-connection.ts";
 import type { TicketedTransaction } from "./transaction.ts";
 
@@ -15,6 +16,13 @@ export async function createWriter(options: SqliteOptions, pace: Pace) {
   const queue = createSemaphore({ waiting: 2000, timeoutMs: 15_000, refusal: "storage_busy" });
   const files = holdFiles({ file: options.file, isFlushed: options.synchronous === "full", logger: options.logger });
   let connection = await open();
+  const checkpoints = createCheckpoints({
+    file: options.file,
+    logger: options.logger,
+    logReaches: files.logReaches,
+    assertSame: files.assertSame,
+    holdWriters: () => queue.acquire(),
+  });
   let isRescued = false;
   let isRescueTold = false;
 
@@ -39,6 +47,7 @@ export async function createWriter(options: SqliteOptions, pace: Pace) {
     } finally {
       rescueLog();
     }
+    checkpoints.consider();
   }
 
   /**
@@ -96,7 +105,7 @@ export async function createWriter(options: SqliteOptions, pace: Pace) {
       const release = await queue.acquire();
       let answer: T;
       try {
-        await pace();
+        await pace("write");
         answer = await retryWhileBusy(since, async () => run(await usable()));
       } finally {
         clean();
@@ -110,7 +119,7 @@ export async function createWriter(options: SqliteOptions, pace: Pace) {
       const since = performance.now();
       const release = await queue.acquire();
       try {
-        await pace();
+        await pace("write");
         await retryWhileBusy(since, async () => (await usable()).exec("BEGIN IMMEDIATE"));
       } catch (error) {
         clean();
@@ -125,6 +134,7 @@ export async function createWriter(options: SqliteOptions, pace: Pace) {
 
     /** @param reader the connection that reads beside it */
     async close(reader: Pick<SqliteConnection, "close">): Promise<void> {
+      await checkpoints.ended();
       const release = await queue.acquire();
       try {
         if (files.lostLog() !== undefined) return rescueLog();
@@ -156,7 +166,7 @@ function transaction(
   /** SQLite ends a transaction by itself after a full disk or an I/O error; without this, what follows would be committed alone. */
   function inside<T>(run: () => Promise<T>): Promise<T> {
     return withProblems(async () => {
-      await pace();
+      await pace("write");
       if (isEnded || !connection.isInTransaction()) {
         throw new ProblemError("storage_busy", { retryAfter: 1, cause: new Error("SQLite has rolled the transaction back") });
       }

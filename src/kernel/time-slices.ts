@@ -16,7 +16,7 @@ export function createTimeSlices(budgetMs: number) {
 }
 
 /** Milliseconds for which the parser of a large text keeps the event loop to itself. */
-const parsingMs = 4;
+const parsingMs = 2;
 
 /** Slices for parsing what others wrote, which may be large. */
 export const parsingSlices = (): TimeSlices => createTimeSlices(parsingMs);

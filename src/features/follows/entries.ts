@@ -1,10 +1,9 @@
-import { isDeepStrictEqual } from "node:util";
 import { createHeldRows } from "../../cluster/held-rows.ts";
 import type { Deps } from "../deps.ts";
 import { earliestOf, firstOf } from "../../database/earliest.ts";
 import { insertRows } from "../../database/insert.ts";
 import type { ReadClient, TransactionClient, Tx } from "../../database/database.ts";
-import type { FollowedEntry, FollowedList } from "../../generated/sqlite/client.ts";
+import { Prisma, type FollowedEntry, type FollowedList } from "../../generated/sqlite/client.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
 import type { ListedByView, ListedLinkView } from "../../kernel/listed-by.ts";
 import { severities } from "../../kernel/vocabulary.ts";
@@ -23,7 +22,7 @@ export type FollowedEntries = ReturnType<typeof createFollowedEntries>;
 const idsAtOnce = 900;
 const readAtOnce = 5000;
 /** Whole rows that are read at once, as others wait meanwhile. */
-const comparedAtOnce = 1000;
+const comparedAtOnce = 100;
 /** The setting that holds up to when the starts and ends of entries were reported. */
 const reportedKey = "followed_entries_reported";
 const empty = {
@@ -173,11 +172,8 @@ export function createFollowedEntries({ database, clock }: Deps<"database" | "cl
     /** Everything a list has said, in parts. */
     async *pagesOf(listId: string): AsyncGenerator<FollowedEntry[]> {
       for (let after = ""; ;) {
-        const rows = await database.read.followedEntry.findMany({
-          where: { listId, originId: { gt: after } },
-          orderBy: { originId: "asc" },
-          take: comparedAtOnce,
-        });
+        const next = Prisma.sql`WHERE t.list_id = ${listId} AND t.origin_id > ${after} ORDER BY t.origin_id LIMIT ${comparedAtOnce}`;
+        const rows = await database.read.$select("FollowedEntry", next);
         yield rows;
         const last = rows.at(-1);
         if (last === undefined || rows.length < comparedAtOnce) return;
@@ -249,12 +245,13 @@ export function emptied(row: Pick<FollowedEntry, "listId" | "originId" | "number
 }
 
 function saidBy({ category, severity, recommendedAction, startsAt, expiresAt }: FollowedEntry) {
-  return [category, severity, recommendedAction, startsAt, expiresAt];
+  return [category, severity, recommendedAction, startsAt?.getTime() ?? null, expiresAt?.getTime() ?? null];
 }
 
 /** Whether two entries say the same of the same. */
 export function saySame(one: FollowedEntry, other: FollowedEntry): boolean {
-  return one.kind === other.kind && one.subject === other.subject && isDeepStrictEqual(saidBy(one), saidBy(other));
+  const said = saidBy(other);
+  return one.kind === other.kind && one.subject === other.subject && saidBy(one).every((value, index) => value === said[index]);
 }
 
 /** The most trusted first, then the most severe. */

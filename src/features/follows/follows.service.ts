@@ -26,7 +26,7 @@ import {
   type FollowedEntryView,
   type FollowedListView,
 } from "./follows.schema.ts";
-import type { FileChanges } from "./compare.ts";
+import type { EntryChange } from "./compare.ts";
 import { ReadingFailed } from "./feed.ts";
 import { linesIn, type Lines } from "./file.ts";
 import { createReading, fromBeginning, Outrun, type ReadingDeps } from "./reading.ts";
@@ -356,9 +356,13 @@ export function createFollowsService(deps: FollowsDeps) {
 
   /** Take a file while this process takes no other for the list; what others do meanwhile is found when it is stored. */
   async function takeSent(call: Call, id: string, lines: () => Lines, ifMatch: number | undefined): Promise<FollowedListView> {
-    const also = async (tx: Tx, row: FollowedList, { before }: FileChanges): Promise<void> => {
+    const also = async (tx: Tx, row: FollowedList, changes: readonly EntryChange[]): Promise<void> => {
       requireRevision(ifMatch, row.revision);
-      await requireImpartial(tx, id, before);
+      await requireImpartial(
+        tx,
+        id,
+        changes.flatMap(({ before }) => before ?? []),
+      );
       note(tx, "send", row);
     };
     for (let tries = 1; tries <= triesToTake; tries += 1) {

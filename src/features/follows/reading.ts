@@ -11,7 +11,7 @@ import { parsingSlices } from "../../kernel/time-slices.ts";
 import { shownValue } from "../../kernel/foreign.ts";
 import { sealedIn } from "../../kernel/secrets.ts";
 import type { BlacklistTransfer } from "../blacklist/import/import.service.ts";
-import { compareFile, type FileChanges } from "./compare.ts";
+import { compareFile, type EntryChange } from "./compare.ts";
 import { emptied, type FollowedEntries } from "./entries.ts";
 import {
   FeedRefused,
@@ -39,6 +39,8 @@ export interface ReadingDeps extends Deps<"database" | "audit" | "clock" | "keyr
 
 const pageSize = 100;
 const maxPageBytes = 4 * 1024 * 1024;
+/** Changes of one transaction: SQLite has one writer, and nobody waits for it for long. */
+const changesAtOnce = 100;
 /** What one reading of a feed takes at most; the next one goes on. */
 const turn = { pages: 50, bytes: 16 * 1024 * 1024, ms: 60_000 };
 const day = 86_400;
@@ -161,7 +163,7 @@ export function createReading(deps: ReadingDeps) {
     call: Call,
     list: FollowedList,
     lines: Lines,
-    also?: (tx: Tx, row: FollowedList, changes: FileChanges) => Promise<void>,
+    also?: (tx: Tx, row: FollowedList, changes: readonly EntryChange[]) => Promise<void>,
   ): Promise<FollowedList> {
     const found = await entriesIn(lines, { listId: list.id, categories: list.categories as string[], now: clock.now() }).catch(
       (error: unknown) => {
@@ -169,14 +171,19 @@ export function createReading(deps: ReadingDeps) {
       },
     );
     const changes = await compareFile(entries.pagesOf(list.id), found);
-    const parts = partsOf(changes);
     let stored = list;
-    for (const [index, part] of parts.entries()) {
-      const isLast = index === parts.length - 1;
+    // Of a file that changes nothing it is noted that it was read.
+    for (let from = 0; from === 0 || from < changes.length; from += changesAtOnce) {
+      const part = changes.slice(from, from + changesAtOnce);
+      const isLast = from + changesAtOnce >= changes.length;
       stored = await store(call, stored, async (tx, row) => {
-        if (index === 0) await also?.(tx, row, changes);
-        if (part.rows.length + part.gone.length > 0) await entries.put(tx, list.id, part);
-        const isChanged = also !== undefined && changes.rows.length + changes.gone.length > 0;
+        if (from === 0) await also?.(tx, row, changes);
+        if (part.length > 0) {
+          const before = part.flatMap((one) => one.before ?? []);
+          const rows = part.flatMap(({ after }) => after ?? []);
+          await entries.put(tx, list.id, { before, rows, gone: part.flatMap(({ id, after }) => (after === undefined ? [id] : [])) });
+        }
+        const isChanged = also !== undefined && changes.length > 0;
         const { unread, unreadLines } = found;
         return {
           ...(isChanged && { revision: { increment: 1 }, updatedAt: tx.now }),
@@ -241,25 +248,6 @@ function nextAt({ intervalMinutes, address }: FollowedList, now: Date, failures:
 
 function standingOf({ cursor, taken, lastSeq, unexplained, explainable }: FollowedList): Standing {
   return { cursor, ...Taken.parse(taken), lastSeq, unexplained, explainable };
-}
-
-/** Changes of one transaction: SQLite has one writer, and nobody waits for it for long. */
-const changesAtOnce = 500;
-
-/** What a file changes, in parts; one without anything where it changes nothing. */
-function partsOf({ before, rows, gone }: FileChanges): FileChanges[] {
-  const was = new Map(before.map((row) => [row.originId, row]));
-  const changes = [...gone.map((id) => ({ id, row: undefined })), ...rows.map((row) => ({ id: row.originId, row }))];
-  const parts: FileChanges[] = [];
-  for (let from = 0; from === 0 || from < changes.length; from += changesAtOnce) {
-    const some = changes.slice(from, from + changesAtOnce);
-    parts.push({
-      before: some.flatMap(({ id }) => was.get(id) ?? []),
-      rows: some.flatMap(({ row }) => row ?? []),
-      gone: some.flatMap(({ id, row }) => (row === undefined ? [id] : [])),
-    });
-  }
-  return parts;
 }
 
 /** What is kept of an entry: nothing of a record that has ended, that is not taken, or that cannot be read. */

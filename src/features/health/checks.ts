@@ -95,11 +95,11 @@ export function createChecks(databaseUrl: string, deps: ChecksDeps) {
   return {
     /** Whether the bot may do in each server what it is set up for there, by direct moderation and by rules about listed people. */
     async discord_permissions(): Promise<Check> {
-      const lacking: string[] = [];
-      for (const guildId of servedGuilds) {
+      const lackingIn = async (guildId: string): Promise<string[]> => {
         const alone = (await workflows.direct.actionsIn(guildId)).map((kind): SetUp => ({ kind }));
-        lacking.push(...lackingFor(guildState.standings.of(guildId), [...alone, ...doneToListed(guildId)]));
-      }
+        return lackingFor(guildState.standings.of(guildId), [...alone, ...doneToListed(guildId)]);
+      };
+      const lacking = (await Promise.all([...servedGuilds].map(lackingIn))).flat();
       return lacking.length === 0 ? { status: "pass" } : { status: "warn", reason: lacking.join(" ") };
     },
     audit_checkpoints(): Check {
@@ -126,8 +126,13 @@ export function createChecks(databaseUrl: string, deps: ChecksDeps) {
     /** What failed and waits for a person, and what is late of what lists ask for; `deliveries` has what is late of approvals. */
     async discord_actions(): Promise<Check> {
       const since = new Date(clock.now().getTime() - failuresMs);
-      const late = lateCheck("What servers do about listed people", await lists.worker.state(), clock.now());
-      const failed = failuresText(joinFailures([await deliveries.failuresSince(since), await lists.actions.failuresSince(since)]));
+      const [behind, ...failures] = await Promise.all([
+        lists.worker.state(),
+        deliveries.failuresSince(since),
+        lists.actions.failuresSince(since),
+      ]);
+      const late = lateCheck("What servers do about listed people", behind, clock.now());
+      const failed = failuresText(joinFailures(failures));
       if (failed === undefined) return late;
       return {
         ...late,

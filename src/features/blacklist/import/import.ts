@@ -47,10 +47,10 @@ export interface ImportDeps extends SideEffectDeps, Deps<"database" | "clock"> {
   serversKey: Buffer;
 }
 
-/** Lines of one transaction: other writers wait for it. */
-const batchSize = 200;
-/** Between batches, so that another process on the same file gets its turn, too. */
-const pauseMs = 15;
+/** Lines of one transaction: other writers wait for it, and everybody for what it takes of the event loop. */
+const batchSize = 20;
+/** After so many lines, so that another process on the same file gets its turn, too. */
+const pause = { lines: 200, ms: 15 };
 /** Results that are kept with an idempotency key. */
 const keptResults = 500;
 
@@ -72,7 +72,7 @@ export function createImport(deps: ImportDeps) {
       summary.lines += results.length;
       await options.onResults?.(results);
       if (options.signal?.aborted === true) return { ...summary, isStopped: true };
-      if (!options.dryRun) await delay(pauseMs);
+      if (!options.dryRun && summary.lines % pause.lines === 0) await delay(pause.ms);
     }
     return summary;
   }
