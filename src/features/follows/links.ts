@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import { domainToASCII } from "node:url";
-import { hostIn, hostKind, plainText, refanged } from "./written.ts";
+import { hostIn, hostKind, plainText, refanged } from "../../kernel/written.ts";
 
 /** The invites and domains that texts lead to. */
 export interface FoundLinks {

@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import { isSnowflake, Snowflake } from "../../kernel/fields.ts";
 import type { EntryKind } from "./follows.schema.ts";
-import { cellText, hostIn, hostKind, refanged } from "./written.ts";
+import { cellText, hostIn, hostKind, refanged } from "../../kernel/written.ts";
 
 /** A subject in the one form it is stored in, or why there is none. */
 export type ReadSubject = { subject: string } | { fault: string };

@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import { parse as parseHost } from "tldts";
-import { isPublicAddress } from "../../kernel/addresses.ts";
+import { isPublicAddress } from "./addresses.ts";
 
 /** How people, spreadsheets, public lists and reports write addresses, and what is meant. Everything here is linear in the text. */
 
