@@ -34,6 +34,15 @@ export function cellText(text: string): string {
   return /^(?:'([^']*)'?|"([^"]*)"|`([^`]*)`)$/.exec(formula)?.slice(1).find(Boolean)?.trim() ?? formula.trim();
 }
 
+const accountForms = /^(?:<@!?(\d+)>|(?:https?:\/\/)?(?:(?:www|ptb|canary)\.)?discord(?:app)?\.com\/users\/(\d+)\/?)$/i;
+
+/** What stands in a cell that names an account: the id out of a mention or a link to a profile, or the cell as it is. */
+export function accountIn(text: string): string {
+  const cell = cellText(text);
+  const found = accountForms.exec(cell);
+  return found?.[1] ?? found?.[2] ?? cell;
+}
+
 /** Labels may have an underscore, as real names have; the last one may not be a number. */
 const hostName = /^(?=.{4,253}$)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/;
 

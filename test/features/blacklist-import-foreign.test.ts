@@ -35,6 +35,7 @@ describe("what spreadsheets and phones make of a file", () => {
     "ids as a formula, badly written": (id) => `kind,subject_id,severity\nuser,="${id}",high\n`,
     "ids as text of a spreadsheet": (id) => `kind,subject_id,severity\nuser,'${id},high\n`,
     "ids as mentions": (id) => `kind,subject_id,severity\nuser,<@!${id}>,high\n`,
+    "ids as links to profiles": (id) => `kind,subject_id,severity\nuser,https://discord.com/users/${id},high\n`,
     "ids with signs that nobody sees": (id) => `kind,subject_id,severity\nuser,\u2068\u00a0${id}\u200b\u2069,high\n`,
     "ids in full width": (id) =>
       `kind,subject_id,severity\nuser,${Array.from(id, (digit) => String.fromCodePoint(0xff10 + Number(digit))).join("")},high\n`,

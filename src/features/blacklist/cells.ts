@@ -1,3 +1,5 @@
+import { isSnowflake } from "../../kernel/fields.ts";
+import { accountIn } from "../../kernel/written.ts";
 import { infoFields, type ImportRecord } from "./import/import.schema.ts";
 
 type Column = keyof ImportRecord;
@@ -69,10 +71,10 @@ export function valueOf(name: string, written: string): unknown {
   return entries.filter((entry) => entry !== "");
 }
 
-/** An id without what phones and spreadsheets put around it; what is none stays as it is. */
+/** An id without what phones, people and spreadsheets put around it; what is none stays as it is. */
 function idOf(cell: string): string {
-  const plain = cell.normalize("NFKC").replaceAll(unseen, "").trim();
-  return /^(?:<@!?|')?(\d{17,20})>?$/.exec(plain)?.[1] ?? cell;
+  const id = accountIn(cell);
+  return isSnowflake(id) ? id : cell;
 }
 
 /** A time as the service takes it, of one with an offset, without seconds or without a time; what is none of these stays as it is. */

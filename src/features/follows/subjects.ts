@@ -1,12 +1,11 @@
 import { isIP } from "node:net";
 import { isSnowflake, Snowflake } from "../../kernel/fields.ts";
 import type { EntryKind } from "./follows.schema.ts";
-import { cellText, hostIn, hostKind, refanged } from "../../kernel/written.ts";
+import { accountIn, cellText, hostIn, hostKind, refanged } from "../../kernel/written.ts";
 
 /** A subject in the one form it is stored in, or why there is none. */
 export type ReadSubject = { subject: string } | { fault: string };
 
-const userForms = /^(?:<@!?(\d+)>|(?:https?:\/\/)?(?:(?:www|ptb|canary)\.)?discord(?:app)?\.com\/users\/(\d+)\/?)$/i;
 const serverForms = /^(?:https?:\/\/)?(?:(?:www|ptb|canary)\.)?discord(?:app)?\.com\/channels\/(\d+)(?:\/[\d/]*)?$/i;
 /** An id as a spreadsheet shows it once it has taken it for a number. */
 const rounded = /^\d(?:[.,]\d+)?e\+?\d+$/i;
@@ -15,12 +14,14 @@ const inviteLink =
   /^(?:https?:\/+)?(?:(?:(?:www|ptb|canary)\.)?discord(?:\.gg|(?:app)?\.com\/+invite)|\.gg)\/+(?:invite\/+)?([A-Za-z0-9-]{2,64})\/?(?:[?#].*)?$/i;
 const scheme = /^(?:https?|ftp|wss?):\/*|^\/\//i;
 
-function idOf(forms: RegExp, written: string): ReadSubject {
+function serverIn(written: string): string {
   const cell = cellText(written);
-  const found = forms.exec(cell);
-  const id = found?.[1] ?? found?.[2] ?? cell;
+  return serverForms.exec(cell)?.[1] ?? cell;
+}
+
+function idOf(id: string): ReadSubject {
   if (isSnowflake(id)) return { subject: id };
-  if (rounded.test(cell)) return { fault: "A spreadsheet has rounded the id: format its column as text." };
+  if (rounded.test(id)) return { fault: "A spreadsheet has rounded the id: format its column as text." };
   return { fault: Snowflake.safeParse(id).error?.issues[0]?.message ?? "" };
 }
 
@@ -63,8 +64,8 @@ function domainAt(host: string): ReadSubject {
 }
 
 const readers: Readonly<Record<EntryKind, (written: string) => ReadSubject>> = {
-  user: (written) => idOf(userForms, written),
-  server: (written) => idOf(serverForms, written),
+  user: (written) => idOf(accountIn(written)),
+  server: (written) => idOf(serverIn(written)),
   invite: inviteOf,
   domain: domainOf,
 };
