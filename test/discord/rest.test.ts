@@ -1,7 +1,10 @@
 // @module-tag sqlite
-import { expect, test } from "vitest";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
 import { createDiscordRest } from "../../src/discord/rest/rest.ts";
 import type { Clock } from "../../src/kernel/clock.ts";
+import { createGate } from "../database/samples.ts";
 import { createLog, startSandbox } from "./support.ts";
 
 async function createCalls(options: { tokenRestMs?: number; repeatMs?: number; clock?: Clock } = {}) {
@@ -96,6 +99,27 @@ test("the token is not forgotten after a 401: the next call that is made may wor
   await expect(get()).rejects.toMatchObject({ code: "discord_unavailable" });
   expect(await get()).toMatchObject({ id: guild.id });
   expect(rest.isTokenRefused()).toBe(false);
+});
+
+test("an answer to a call from before the refusal does not make the token right", async () => {
+  const refusal = createGate();
+  const server = createServer((request, response) => {
+    const answer = (status: number, body: object): void =>
+      void response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(body));
+    if (request.url?.includes("/members/") === true) answer(401, { message: "401: Unauthorized", code: 0 });
+    else void refusal.opened.then(() => answer(200, { id: "80351110224678912" }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  const apiBase = `http://127.0.0.1:${(server.address() as AddressInfo).port.toString()}`;
+  const rest = createDiscordRest({ apiBase, token: "token", logger: createLog().logger });
+  const call = (path: string) =>
+    rest.call({ method: "GET", route: `/guilds/80351110224678912${path}`, purpose: "action", deadlineMs: 5000 });
+  const earlier = call("");
+  await expect(call("/members/80351110224678913")).rejects.toMatchObject({ code: "discord_unavailable" });
+  refusal.open();
+  expect(await earlier).toEqual({ id: "80351110224678912" });
+  expect(rest.isTokenRefused()).toBe(true);
 });
 
 test("a call that hangs ends by its deadline", async () => {

@@ -101,10 +101,12 @@ export function createDiscordRest({
 
   const attempt = async (request: DiscordRequest, until: number, signal: AbortSignal): Promise<unknown> => {
     for (let tried = 1; ; tried += 1) {
+      const refusedBefore = refusedUntil;
       try {
         const answer = await once(request, signal);
         counts[request.purpose].ok += 1;
-        isTokenRefused = false;
+        // What Discord answers to a call from before it refused the token says nothing of the token now.
+        if (refusedUntil === refusedBefore) isTokenRefused = false;
         failingUntil = 0;
         return answer;
       } catch (error) {

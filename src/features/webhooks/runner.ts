@@ -3,7 +3,7 @@ import { oneAtATime, type Changes } from "../../cluster/changes.ts";
 import type { Tx } from "../../database/database.ts";
 import type { Webhook } from "../../generated/sqlite/client.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
-import { partByPart, sweepIsolated } from "../../kernel/isolated.ts";
+import { forEachIsolated, partByPart, requireNoneFailed, sweepIsolated } from "../../kernel/isolated.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 import type { EventStreamsService } from "../events/streams.service.ts";
 import { createEndpoint, type Endpoint, type EndpointDeps } from "./endpoint.ts";
@@ -86,9 +86,15 @@ export function createRunner(deps: RunnerDeps) {
   /** Begin with what is stored, and take over what another process has changed. */
   async function load(): Promise<void> {
     const rows = await database.read.webhook.findMany();
-    for (const row of rows) if (endpoints.get(row.id)?.revision !== row.revision) await put(row);
+    const changed = rows.filter(({ id, revision }) => endpoints.get(id)?.revision !== revision);
+    const failed = await forEachIsolated(changed, put, {
+      logger,
+      failure: "a web-hook could not be begun; it is tried again within a minute",
+      idsOf: ({ id }) => ({ webhook_id: id }),
+    });
     const stored = new Set(rows.map(({ id }) => id));
     for (const id of endpoints.keys()) if (!stored.has(id)) await remove(id);
+    requireNoneFailed(failed);
     isLoaded = true;
   }
 

@@ -110,16 +110,22 @@ export function createMatchSweep(deps: SweepDeps) {
       where: { type: "recruitment", status: "denied", decidedAt },
       select: { id: true },
     });
-    let touched = 0;
-    for (let from = 0; from < requests.length; from += peopleAtOnce) {
-      const recordId = { in: requests.slice(from, from + peopleAtOnce).map(({ id }) => id) };
-      const select = { userId: true, closedAt: true };
-      const rows = await database.read.match.findMany({ where: { kind: "prior_denial", recordId }, select });
-      // As a condition it would let SQLite walk through everything that is not closed.
-      const open = rows.filter(({ closedAt }) => closedAt === null);
-      await compareAgain(call, new Set(open.map(({ userId }) => userId)));
-      touched += open.length;
-    }
+    let from = 0;
+    const touched = await sweepIsolated<{ id: string }>({
+      size: peopleAtOnce,
+      find: () => Promise.resolve(requests.slice(from, (from += peopleAtOnce))),
+      async work(some) {
+        const where = { kind: "prior_denial", recordId: { in: some.map(({ id }) => id) } };
+        const rows = await database.read.match.findMany({ where, select: { userId: true, closedAt: true } });
+        // As a condition it would let SQLite walk through everything that is not closed.
+        const open = rows.filter(({ closedAt }) => closedAt === null);
+        await compareAgain(call, new Set(open.map(({ userId }) => userId)));
+        return open.length;
+      },
+      logger,
+      failure: "somebody whose denial has run out could not be compared again; it is tried again in a minute",
+      idsOf: ({ id }) => ({ request_id: id }),
+    });
     denialsDone = until;
     return touched;
   }
