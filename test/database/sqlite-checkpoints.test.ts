@@ -1,3 +1,4 @@
+// @module-tag slow
 import { statSync } from "node:fs";
 import BetterSqlite3 from "better-sqlite3";
 import { expect, test, vi } from "vitest";

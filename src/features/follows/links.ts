@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import { domainToASCII } from "node:url";
-import { hostIn, hostKind, plainText, refanged } from "../../kernel/written.ts";
+import { plainText } from "../../kernel/written.ts";
+import { hostIn, hostKind, refanged } from "./hosts.ts";
 
 /** The invites and domains that texts lead to. */
 export interface FoundLinks {

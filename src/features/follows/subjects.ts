@@ -1,7 +1,8 @@
 import { isIP } from "node:net";
 import { isSnowflake, Snowflake } from "../../kernel/fields.ts";
 import type { EntryKind } from "./follows.schema.ts";
-import { accountIn, cellText, hostIn, hostKind, refanged } from "../../kernel/written.ts";
+import { accountIn, cellText } from "../../kernel/written.ts";
+import { hostIn, hostKind, refanged } from "./hosts.ts";
 
 /** A subject in the one form it is stored in, or why there is none. */
 export type ReadSubject = { subject: string } | { fault: string };
