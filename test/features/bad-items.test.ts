@@ -1,4 +1,3 @@
-// @module-tag both
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { existsSync } from "node:fs";

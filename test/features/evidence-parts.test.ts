@@ -1,4 +1,3 @@
-// @module-tag both
 import { hash, randomBytes } from "node:crypto";
 import { StickerFormatType } from "discord-api-types/v10";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";

@@ -1,4 +1,3 @@
-// @module-tag both
 import { describe, expect, test } from "vitest";
 import { maxEntries } from "../../src/features/follows/follows.schema.ts";
 import { insertRows } from "../../src/database/insert.ts";

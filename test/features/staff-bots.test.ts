@@ -1,4 +1,3 @@
-// @module-tag both
 import { describe, expect, test } from "vitest";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";

@@ -1,4 +1,3 @@
-// @module-tag both
 import { beforeAll, describe, expect, test } from "vitest";
 import type { User } from "../../src/sandbox/index.ts";
 import { shareWorld, staffAtConsole } from "../contract/world.ts";
