@@ -54,13 +54,19 @@ const closed = new Set([
   "kind",
 ]);
 
-/** A value of a schema in which every text is as long and as hostile as the schema lets it be. */
+/** Characters of one value: lists in lists of lists would make more than any answer has. */
+const mostCharacters = 300_000;
+
+/** A value of a schema in which every text is as long and as hostile as the schema lets it be, as long as there is room for all of it. */
 export function hostileValue(schema: z.ZodType, seed = 0): unknown {
   const document = z.toJSONSchema(schema, { io: "output", unrepresentable: "any" }) as Json;
   let count = seed;
+  let left = mostCharacters;
   const hostile = (most: number): string => {
     const text = hostileTexts[count++ % hostileTexts.length] ?? "";
-    return text.repeat(Math.ceil(Math.min(most, 6000) / text.length)).slice(0, Math.min(most, 6000));
+    const length = Math.min(most, left > 0 ? 6000 : 40);
+    left -= length;
+    return text.repeat(Math.ceil(length / text.length)).slice(0, length);
   };
   const textFor = ({ pattern, format, maxLength = 3000, minLength = 0 }: Json): string => {
     const fits = (text: string): boolean =>
@@ -85,7 +91,7 @@ export function hostileValue(schema: z.ZodType, seed = 0): unknown {
     if (type === "boolean") return count++ % 2 === 0;
     if (type === "number" || type === "integer") return part["maximum"] ?? part["minimum"] ?? 1_234_567;
     if (type === "array") {
-      const length = depth > 6 ? (part["minItems"] ?? 0) : Math.min(part["maxItems"] ?? 12, 12);
+      const length = depth > 6 || left <= 0 ? (part["minItems"] ?? 0) : Math.min(part["maxItems"] ?? 12, 12);
       return Array.from({ length }, () => build((part["items"] ?? {}) as Json, depth + 1));
     }
     if (type === "object" || part["properties"] !== undefined) {

@@ -2,7 +2,7 @@ import type { CommandInput, CommandSet, Entry, OptionSpec, PickSpec, Reply, Sour
 import { picked, textIn } from "../../commands/input.ts";
 import { alertPresses } from "../../commands/press.ts";
 import { card, colours, numberIn, readOptional, subjectOf } from "../../commands/records.ts";
-import { cut, enumLabel, momentOf } from "../../commands/show.ts";
+import { codeText, cut, enumLabel, momentOf } from "../../commands/show.ts";
 import { holds, within } from "../../commands/sources.ts";
 import type { Verbs } from "../../commands/verbs.ts";
 import { escapeText } from "../../discord/replies.ts";
@@ -42,7 +42,7 @@ function unreadText({ unread, unread_lines: lines = [] }: FollowedListView, t: W
   const shown = lines
     .slice(0, shownUnread)
     .map(({ line, value, reason }) =>
-      t("follows unread", { line, value: cut(value.replaceAll("`", "'"), 60), reason: sentenceText(reason, t) }),
+      t("follows unread", { line, value: codeText(cut(value, 60)), reason: escapeText(sentenceText(reason, t)) }),
     );
   const left = unread - shown.length;
   return [...shown, ...(left > 0 ? [t("follows unread more", { count: left })] : [])].join("\n");

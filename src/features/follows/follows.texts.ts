@@ -51,7 +51,7 @@ export const followsTexts = texts({
     "label last_read_at": "Last read",
     "label next_read_at": "Next read",
     "label unread": "Cannot be read",
-    "follows unread": "**Line {line}** `{value}`: {reason}",
+    "follows unread": "**Line {line}** {value}: {reason}",
     "follows unread more": "and {count} more",
   },
   de: {
@@ -103,7 +103,7 @@ export const followsTexts = texts({
     "label last_read_at": "Zuletzt gelesen",
     "label next_read_at": "Wird gelesen",
     "label unread": "Nicht lesbar",
-    "follows unread": "**Zeile {line}** `{value}`: {reason}",
+    "follows unread": "**Zeile {line}** {value}: {reason}",
     "follows unread more": "und {count} weitere",
   },
 });
