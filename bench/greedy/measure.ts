@@ -36,10 +36,10 @@ export const heapMb = 256;
 /** Between two requests of the innocent client. One for the health takes as much work as ten for an access. */
 const everyMs = { access: 5, health: 5 };
 /**
- * Before each measurement the service comes to rest, so that none pays for another: it used less of a core than this for so long. It is waited
- * for as often as a measurement takes at most.
+ * Before a measurement beside large work the service comes to rest, so that none pays for another: it used less of a core than this for so
+ * long. That is waited for no longer than so many measurements take.
  */
-const atRest = { share: 0.05, ms: 500, most: 20 };
+const atRest = { share: 0.05, ms: 500, most: 10 };
 
 /** @param target `greedy`, with the limits that ship, or `working`, without */
 export async function startSetting(
@@ -59,7 +59,7 @@ export async function measure(setting: Setting, seconds: number, path: Asked, ki
   const { service, callers, innocent, hostile } = setting;
   const { port } = service;
   setting.measured += 1;
-  await comeToRest(service.child, seconds);
+  await (path === "health" ? comeToRest(service.child, seconds) : delay(atRest.ms));
   const othersSince = await startWatch(setting);
   if (kind !== undefined) await ask(hostile, "start", { kind, port, ...causeOf(setting, kind) } satisfies HostileOrder);
   const asked = callers.staff.map((actor) => ({ path: path === "health" ? "/health" : `/staff/${actor}/access`, actor }));
