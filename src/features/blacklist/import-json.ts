@@ -31,6 +31,7 @@ export async function* readJsonArray(pieces: Pieces): AsyncGenerator<SourceLine>
 async function* withoutMark(pieces: Pieces): AsyncGenerator<string> {
   let isFirst = true;
   for await (const piece of pieces) {
+    if (piece === "") continue;
     yield isFirst ? piece.replace(/^\ufeff/, "") : piece;
     isFirst = false;
   }
