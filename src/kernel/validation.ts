@@ -74,7 +74,7 @@ export function check(
   const judged = byLine.length === 0 ? value : without(value, byLine);
   const isText = isStorable(judged);
   if (parsed.success && isText) return parsed.data;
-  const unstorable = isText ? [] : textErrors(judged, where, []);
+  const unstorable = isText ? [] : unstorableFields(judged, where);
   const reported = parsed.success ? [] : (schema.safeParse(value, { reportInput: true }).error?.issues ?? []);
   const others = fieldErrors(reported, where).filter((error) => !unstorable.some((known) => known.pointer === error.pointer));
   errors.push(...unstorable, ...others);
@@ -93,6 +93,9 @@ function isStorable(value: unknown): boolean {
   for (const key in value) if (!isStorableText(key) || !isStorable((value as Record<string, unknown>)[key])) return false;
   return true;
 }
+
+/** The fields of a value that no database of ours keeps as they are. */
+export const unstorableFields = (value: unknown, where: FieldError["in"]): FieldError[] => textErrors(value, where, []);
 
 function textErrors(value: unknown, where: FieldError["in"], path: readonly string[]): FieldError[] {
   if (typeof value === "string") return isStorableText(value) ? [] : [unstorable(path, where)];

@@ -5,10 +5,11 @@ import type { KeyStore } from "../features/keys/store.ts";
 import { can, requireWrite, type Call } from "../kernel/call.ts";
 import { confirmedLimit, confirmedSize, givenLine, inReadingOrder } from "../discord/confirmed-text.ts";
 import { cutText } from "../discord/cut-text.ts";
-import { type FieldError, ProblemError } from "../kernel/errors.ts";
+import { type FieldError, ProblemError, validationProblem } from "../kernel/errors.ts";
 import { isSnowflake } from "../kernel/fields.ts";
 import { isHeld, type HeldView } from "../kernel/held.ts";
 import { permissionOf } from "../operations/access.ts";
+import { unstorableFields } from "../kernel/validation.ts";
 import { spend, budgetOf } from "../operations/rate-limit.ts";
 import type { Tool } from "./tools.ts";
 
@@ -27,6 +28,8 @@ interface HeldAnswer {
   next: string;
 }
 
+/** Fields that a refusal names. */
+const maxFaults = 50;
 /** What people need to give their word in Discord. */
 const permission = "permissions.read";
 
@@ -55,6 +58,10 @@ export function createHolding({ clock, database, limiters, confirmations, keySto
       verbs.check(operationId, call, given);
       requireWrite(inDiscord(call), permission);
       spend(limiters.write, budgetOf(spec, { clientId: call.client?.id ?? "", actorId: call.actor?.id }, {}), clock.now().getTime());
+      // What waits is stored as it was asked for, also what a route reads line by line, or overlooks.
+      const parts = [unstorableFields(given.params, "path"), unstorableFields(given.query, "query"), unstorableFields(given.body, "body")];
+      const unstorable = parts.flat();
+      if (unstorable.length > 0) throw validationProblem(unstorable.slice(0, maxFaults));
       const subjectUserId = subjectOf(given);
       const held = await database.write(call, (tx) =>
         confirmations.hold(tx, {

@@ -124,7 +124,7 @@ function about(bytes: Buffer, members: readonly User[]): Buffer {
 }
 
 async function createScene(watch: Watch) {
-  const follower = await createFollower({ env: { LOG_LEVEL: "warn" }, log: watch.log });
+  const follower = await createFollower({ env: { LOG_LEVEL: "warn", ACTION_BREAKER: "1000" }, log: watch.log });
   const { world, admin } = follower;
   const members = [world.member(), world.member(), world.member()];
   const owner = await world.staff("owner");
