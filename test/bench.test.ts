@@ -25,7 +25,9 @@ const short = {
 /** For what a benchmark measures nothing is asserted here: only that it starts, measures and prints its table. */
 const tried = Object.entries(short).filter(([name]) => tier === "long" || !["writers", "metrics"].includes(name));
 test.runIf(tier !== "quick").each(tried)("the benchmark %s runs to its end", async (name, lastLine) => {
-  const { stdout } = await run("npx", ["tsx", "bench/run.ts", name, "--seconds", "0.2", "--rounds", "1"], { timeout: 500_000 });
+  // All that a service can be kept busy with takes minutes.
+  const some = name === "greedy" && tier !== "long" ? ["--match", "web"] : [];
+  const { stdout } = await run("npx", ["tsx", "bench/run.ts", name, "--seconds", "0.2", "--rounds", "1", ...some], { timeout: 500_000 });
   expect(stdout).toContain(lastLine);
 });
 
