@@ -33,8 +33,8 @@ export interface Sample extends InnocentResult {
 
 /** Megabytes of heap the service lives with. */
 export const heapMb = 256;
-/** Between two requests of the innocent client. One for the health takes as much work as ten for an access. */
-const everyMs = { access: 5, health: 5 };
+/** Between two requests of the innocent client. */
+const everyMs = 5;
 /**
  * Before a measurement beside large work the service comes to rest, so that none pays for another: it used less of a core than this for so
  * long. That is waited for no longer than so many measurements take.
@@ -63,7 +63,7 @@ export async function measure(setting: Setting, seconds: number, path: Asked, ki
   const othersSince = await startWatch(setting);
   if (kind !== undefined) await ask(hostile, "start", { kind, port, ...causeOf(setting, kind) } satisfies HostileOrder);
   const asked = callers.staff.map((actor) => ({ path: path === "health" ? "/health" : `/staff/${actor}/access`, actor }));
-  const order: InnocentOrder = { port, key: callers.keys.innocent, asked, everyMs: everyMs[path], seconds };
+  const order: InnocentOrder = { port, key: callers.keys.innocent, asked, everyMs, seconds };
   const result = await ask<InnocentResult>(innocent, "measure", order);
   const resident = await ask<number>(service.child, "resident");
   const requests = kind === undefined ? 0 : await ask<number>(hostile, "stop");

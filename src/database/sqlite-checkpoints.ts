@@ -84,7 +84,7 @@ export function createCheckpoints({ file, logger, logReaches, assertSame, holdWr
 function startThread(file: string) {
   const library = createRequire(import.meta.url).resolve("better-sqlite3");
   const worker = new Worker(program, { eval: true, workerData: { file, library }, execArgv: [] });
-  const ended = once(worker, "exit");
+  const ended = once(worker, "exit").catch(() => undefined);
   return {
     /** @returns whether all of the log is in the file now @throws Error what SQLite, or the thread, died of */
     async move(): Promise<boolean> {
@@ -96,7 +96,7 @@ function startThread(file: string) {
     /** Its connection is closed then. */
     async end(): Promise<void> {
       worker.postMessage("end");
-      await ended.catch(() => undefined);
+      await ended;
     },
   };
 }

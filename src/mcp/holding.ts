@@ -59,8 +59,8 @@ export function createHolding({ clock, database, limiters, confirmations, keySto
       requireWrite(inDiscord(call), permission);
       spend(limiters.write, budgetOf(spec, { clientId: call.client?.id ?? "", actorId: call.actor?.id }, {}), clock.now().getTime());
       // What waits is stored as it was asked for, also what a route reads line by line, or overlooks.
-      const parts = [unstorableFields(given.params, "path"), unstorableFields(given.query, "query"), unstorableFields(given.body, "body")];
-      const unstorable = parts.flat();
+      const { params, query, body } = given;
+      const unstorable = [...unstorableFields(params, "path"), ...unstorableFields(query, "query"), ...unstorableFields(body, "body")];
       if (unstorable.length > 0) throw validationProblem(unstorable.slice(0, maxFaults));
       const subjectUserId = subjectOf(given);
       const held = await database.write(call, (tx) =>

@@ -19,6 +19,21 @@ export async function ownerIds(db: Pick<ReadClient, "owner">): Promise<string[]>
   return rows.map(({ userId }) => userId);
 }
 
+/** Count the turns of the event loop. @returns ends the count, and how many there were */
+export function countTurns(): () => number {
+  let turns = 0;
+  let isOver = false;
+  const count = (): void => {
+    turns += 1;
+    if (!isOver) setImmediate(count);
+  };
+  setImmediate(count);
+  return () => {
+    isOver = true;
+    return turns;
+  };
+}
+
 /** A promise and the function that fulfils it. */
 export function createGate(): { open: () => void; opened: Promise<void> } {
   let open = (): void => undefined;

@@ -110,10 +110,9 @@ export function createMatchSweep(deps: SweepDeps) {
       where: { type: "recruitment", status: "denied", decidedAt },
       select: { id: true },
     });
-    let from = 0;
     const touched = await sweepIsolated<{ id: string }>({
       size: peopleAtOnce,
-      find: () => Promise.resolve(requests.slice(from, (from += peopleAtOnce))),
+      find: () => Promise.resolve(requests.splice(0, peopleAtOnce)),
       async work(some) {
         const where = { kind: "prior_denial", recordId: { in: some.map(({ id }) => id) } };
         const rows = await database.read.match.findMany({ where, select: { userId: true, closedAt: true } });
