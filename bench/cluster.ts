@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import pg from "pg";
-import { createSandbox } from "../src/sandbox/index.ts";
+import { createSandbox } from "../sandbox/index.ts";
 import { installation } from "../test/cli/installation.ts";
 import { startPostgresServer } from "../test/support/postgres-server.ts";
 import { type Benchmark, type BenchmarkOptions, median, type Table } from "./benchmark.ts";

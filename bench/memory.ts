@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { createSandbox, type Sandbox } from "../src/sandbox/index.ts";
+import { createSandbox, type Sandbox } from "../sandbox/index.ts";
 import { type Benchmark, median, quantile } from "./benchmark.ts";
 import { startService, until } from "./memory/service.ts";
 

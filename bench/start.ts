@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { createSandbox } from "../src/sandbox/index.ts";
+import { createSandbox } from "../sandbox/index.ts";
 import { type Benchmark, median } from "./benchmark.ts";
 import { createInstallation, memoryOf, type Installation } from "./memory/installation.ts";
 

@@ -19,7 +19,7 @@ export async function bundleClient(folder: string): Promise<Metafile> {
   mkdirSync(folder, { recursive: true });
   const { metafile } = await build({
     absWorkingDir: root,
-    entryPoints: ["src/client/index.ts"],
+    entryPoints: ["client/index.ts"],
     outdir: folder,
     bundle: true,
     format: "esm",
@@ -45,8 +45,8 @@ function declare(folder: string): void {
   const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".d.ts"));
   for (const file of files) {
     const path = join(folder, file);
-    const beside = file.includes("/") ? ".." : ".";
-    const text = readFileSync(path, "utf8").replaceAll(/from (["'])(openapi-[\w-]+)\1/g, `from "${beside}/$2.js"`);
+    const beside = "../".repeat(file.split("/").length - 1) || "./";
+    const text = readFileSync(path, "utf8").replaceAll(/from (["'])(openapi-[\w-]+)\1/g, `from "${beside}$2.js"`);
     writeFileSync(path, text.replaceAll(/(from "\.[^"]*)\.ts(?=")/g, "$1.js"));
   }
 }

@@ -8,7 +8,7 @@ import { createApp } from "../src/app.ts";
 import { readConfig } from "../src/config/config.ts";
 import { systemCall } from "../src/kernel/call.ts";
 import { uuid7 } from "../src/kernel/ids.ts";
-import { createSandbox, type User } from "../src/sandbox/index.ts";
+import { createSandbox, type User } from "../sandbox/index.ts";
 import { chromiumArguments, chromiumPath } from "../test/browser/executable.ts";
 import { smallPng } from "./small-png.ts";
 

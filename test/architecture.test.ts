@@ -39,7 +39,9 @@ const isInfrastructure = (path: string): boolean => /^src\/(config|database|http
 /** The OAuth calls are no transport: a service tells their refusals apart. */
 const isForTransports = (path: string): boolean =>
   /^src\/(operations|http|discord|commands)\//.test(path) && !/^src\/discord\/(oauth\/)?oauth\.ts$/.test(path);
-const isEntry = (path: string): boolean => /^src\/((main|server|app|cli|features)\.tsx?$|app\/|cli\/|demo\/)/.test(path);
+const isEntry = (path: string): boolean => /^(src\/((main|server|app|cli|features)\.tsx?$|app\/|cli\/)|sandbox\/demo\/)/.test(path);
+/** The local Discord, without the demo that the service is played in. */
+const isSandbox = (path: string): boolean => path.startsWith("sandbox/") && !path.startsWith("sandbox/demo/");
 
 /** Every rule as a question about one import of one file. */
 const directions: Record<string, (from: string, to: Import) => boolean> = {
@@ -55,16 +57,16 @@ const directions: Record<string, (from: string, to: Import) => boolean> = {
   "services import no transport": (from, { target, isType }) =>
     isService(from) && (isTransport(target) || (isForTransports(target) && !isType)),
   "a transport imports its service by type": (from, { target, isType }) => isTransport(from) && target.endsWith(".service.ts") && !isType,
-  "only the demo loads the sandbox": (from, { target }) => target.startsWith("src/sandbox/") && !/^src\/(sandbox|demo)\//.test(from),
+  "only the demo loads the sandbox": (from, { target }) => isSandbox(target) && !from.startsWith("sandbox/"),
   "the demo is loaded lazily, by the command line": (from, { target, isLazy }) =>
-    target.startsWith("src/demo/") && !from.startsWith("src/demo/") && !(from.startsWith("src/cli/") && isLazy),
+    target.startsWith("sandbox/demo/") && !from.startsWith("sandbox/demo/") && !(from.startsWith("src/cli/") && isLazy),
   "the sandbox imports nothing of the service": (from, { target }) =>
-    from.startsWith("src/sandbox/") && target.startsWith("src/") && !/^src\/(sandbox|kernel)\//.test(target),
+    isSandbox(from) && (target.startsWith("src/") || target.startsWith("client/") || target.startsWith("sandbox/demo/")),
   "the client imports nothing of the service but generated types, and nothing of Node": (from, { target, isType }) =>
-    from.startsWith("src/client/") &&
-    (target.startsWith("node:") || (/^src\/(?!client\/)/.test(target) && !(target.startsWith("src/generated/") && isType))),
-  "only the demo asks by the client": (from, { target }) => target.startsWith("src/client/") && !/^src\/(client|demo)\//.test(from),
-  "only entry points import entry points": (from, { target }) => isEntry(target) && !target.startsWith("src/demo/") && !isEntry(from),
+    from.startsWith("client/") &&
+    (/^(node:|sandbox\/)/.test(target) || (target.startsWith("src/") && !(target.startsWith("src/generated/") && isType))),
+  "only the demo asks by the client": (from, { target }) => target.startsWith("client/") && !/^(client|sandbox\/demo)\//.test(from),
+  "only entry points import entry points": (from, { target }) => isEntry(target) && !isEntry(from),
   "relative imports name a TypeScript file": (_, { target }) => target.startsWith("src/") && !/\.tsx?$/.test(target),
 };
 
@@ -79,7 +81,7 @@ const readers = new Set([
 
 /** Whether a file other than that of the actions acts on people by a route of Discord's, or knows one without being a reader. */
 function actsByItself(path: string, source: string): boolean {
-  if (path.startsWith("src/discord/actions/") || path.startsWith("src/sandbox/")) return false;
+  if (path.startsWith("src/discord/actions/") || path.startsWith("sandbox/")) return false;
   const isKnown = new RegExp(`\\bRoutes\\.(${acting})\\b`).test(source) || /`\/guilds\/\$\{[^`]*\/(bans|members|bulk-ban)\b/.test(source);
   if (!isKnown) return false;
   return !readers.has(path) || new RegExp(`method: "(?!GET")[A-Z]+",\\s*route: Routes\\.(${acting})\\b`).test(source);
@@ -90,7 +92,7 @@ const ownPaces = [
   "src/database/write.ts", // transactions that met another one
   "src/discord/gateway/identify-budget.ts", // session starts, of which Discord allows so many a day
   "src/features/follows/reading.ts", // when a list of others is read again
-  "src/client/", // the caller's own retries
+  "client/", // the caller's own retries
 ];
 
 const contents: Record<string, (path: string, source: string) => boolean> = {
@@ -107,7 +109,7 @@ const contents: Record<string, (path: string, source: string) => boolean> = {
     (/\b(function|const|let) lease(?!ExpiresAt)\w*|\bleased?(Until|EndsAt|By)\b/.test(source) ||
       (/\b2 \*\* (?!3[12]\b)/.test(source) && !ownPaces.some((one) => path.startsWith(one)))),
   "names are kebab-case: topic, or topic.role": (path) =>
-    !/^src\/(([a-z\d]+(-[a-z\d]+)*)\/)*[a-z\d]+(-[a-z\d]+)*(\.[a-z\d]+(-[a-z\d]+)*)?\.tsx?$/.test(path),
+    !/^(src|client|sandbox)\/(([a-z\d]+(-[a-z\d]+)*)\/)*[a-z\d]+(-[a-z\d]+)*(\.[a-z\d]+(-[a-z\d]+)*)?\.tsx?$/.test(path),
   "names say what is in a file": (path) => /(^|[/.-])(utils?|helpers?|common|misc)([/.-]|$)/.test(path),
 };
 
@@ -119,8 +121,8 @@ function violations(path: string, source: string): string[] {
 }
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const sources = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" })
-  .map((path) => join("src", path))
+const sources = ["src", "sandbox", "client"]
+  .flatMap((folder) => readdirSync(join(root, folder), { recursive: true, encoding: "utf8" }).map((path) => join(folder, path)))
   .filter((path) => /\.tsx?$/.test(path) && !path.startsWith("src/generated/"));
 
 test("every source keeps the directions and the names of the architecture", () => {
@@ -144,26 +146,26 @@ test.each([
   ["services import no transport", "src/features/cases/cases.service.ts", 'import type { x } from "./cases.routes.ts";'],
   ["services import no transport", "src/features/cases/records.ts", 'import { route } from "../../operations/route.ts";'],
   ["a transport imports its service by type", "src/features/cases/cases.routes.ts", 'import { createCases } from "./cases.service.ts";'],
-  ["only the demo loads the sandbox", "src/app.ts", 'const sandbox = await import("./sandbox/index.ts");'],
-  ["only the demo loads the sandbox", "src/cli/a.ts", 'import type { Sandbox } from "../sandbox/index.ts";'],
-  ["the demo is loaded lazily, by the command line", "src/cli/a.ts", 'import { run } from "../demo/index.ts";'],
-  ["the sandbox imports nothing of the service", "src/sandbox/rest/a.ts", 'import { b } from "../../discord/b.ts";'],
+  ["only the demo loads the sandbox", "src/app.ts", 'const sandbox = await import("../sandbox/index.ts");'],
+  ["only the demo loads the sandbox", "src/cli/a.ts", 'import type { Sandbox } from "../../sandbox/index.ts";'],
+  ["the demo is loaded lazily, by the command line", "src/cli/a.ts", 'import { run } from "../../sandbox/demo/index.ts";'],
+  ["the sandbox imports nothing of the service", "sandbox/rest/a.ts", 'import { b } from "../../src/discord/b.ts";'],
   [
     "the client imports nothing of the service but generated types, and nothing of Node",
-    "src/client/a.ts",
-    'import { b } from "../kernel/b.ts";',
+    "client/a.ts",
+    'import { b } from "../src/kernel/b.ts";',
   ],
   [
     "the client imports nothing of the service but generated types, and nothing of Node",
-    "src/client/a.ts",
-    'import { b } from "../generated/api.ts";',
+    "client/a.ts",
+    'import { b } from "../src/generated/api.ts";',
   ],
   [
     "the client imports nothing of the service but generated types, and nothing of Node",
-    "src/client/a.ts",
+    "client/a.ts",
     'import type { B } from "node:fs";',
   ],
-  ["only the demo asks by the client", "src/features/lists/a.ts", 'import { b } from "../../client/index.ts";'],
+  ["only the demo asks by the client", "src/features/lists/a.ts", 'import { b } from "../../../client/index.ts";'],
   ["only entry points import entry points", "src/logger.ts", 'import { createApp } from "./app.ts";'],
   ["relative imports name a TypeScript file", "src/http/a.ts", 'import { b } from "./b";'],
   ["only the configuration reads the environment", "src/http/a.ts", "const port = process.env.PORT;"],
@@ -214,8 +216,8 @@ test.each([
   ],
   ["src/features/cases/cases.service.ts", "/**\n * import { b } from '../staff/b.ts'\n */"],
   ["src/features/authorization/a.service.ts", 'import { OAuthRefusal } from "../../discord/oauth.ts";'],
-  ["src/client/a.ts", 'import type { paths } from "../generated/api.ts";'],
-  ["src/demo/stage.ts", 'import { createProvostClient } from "../client/index.ts";'],
+  ["client/a.ts", 'import type { paths } from "../src/generated/api.ts";'],
+  ["sandbox/demo/stage.ts", 'import { createProvostClient } from "../../client/index.ts";'],
   ["src/cli/demo.ts", 'const demo = await import("../demo/index.ts");'],
   ["src/config/env.ts", "const port = process.env.PORT;"],
 ])("what the architecture allows passes: %s, %s", (path, source) => {

@@ -9,7 +9,7 @@ import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
-import { createSandbox } from "../src/sandbox/index.ts";
+import { createSandbox } from "../sandbox/index.ts";
 import { validEnvironment } from "./config/environment.ts";
 import { freePort } from "./support/free-port.ts";
 import { tier } from "./support/size.ts";

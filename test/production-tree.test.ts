@@ -12,7 +12,7 @@ import { promisify } from "node:util";
 import { afterAll, describe, expect, onTestFinished, test } from "vitest";
 import { bundle, program } from "../scripts/bundle.ts";
 import { builtDocumentName, openApiDocument } from "../src/app/document.ts";
-import { createSandbox } from "../src/sandbox/index.ts";
+import { createSandbox } from "../sandbox/index.ts";
 import { startPostgresServer } from "./support/postgres-server.ts";
 import { installPackages, placeBuild } from "./support/production-tree.ts";
 import { tier } from "./support/size.ts";

@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, expect, onTestFinished, test } from "vitest";
 import type { Health } from "../src/cli/status-checks.ts";
-import { createSandbox } from "../src/sandbox/index.ts";
+import { createSandbox } from "../sandbox/index.ts";
 import { createWorkplace, dotEnv, operatorEnv } from "./cli/run.ts";
 import { freePort } from "./support/free-port.ts";
 import { tier } from "./support/size.ts";

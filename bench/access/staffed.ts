@@ -1,6 +1,6 @@
 import type { App } from "../../src/app.ts";
 import { systemCall } from "../../src/kernel/call.ts";
-import { type GuildHandle, type Role, type Sandbox, type User, createSandbox } from "../../src/sandbox/index.ts";
+import { type GuildHandle, type Role, type Sandbox, type User, createSandbox } from "../../sandbox/index.ts";
 import { openApp } from "../targets/app.ts";
 import { type Community, planCommunity } from "./community.ts";
 

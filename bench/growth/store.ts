@@ -5,7 +5,7 @@ import type { Database } from "../../src/database/database.ts";
 import type { Insert } from "../../src/database/tx.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
-import { createSandbox } from "../../src/sandbox/index.ts";
+import { createSandbox } from "../../sandbox/index.ts";
 import type { PostgresServer } from "../../test/support/postgres-server.ts";
 import { openApp, unlimited } from "../targets/app.ts";
 import type { GrowthStore, People } from "./list.ts";

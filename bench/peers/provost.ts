@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { shippedFlags, shippedVariables } from "../processes.ts";
 import { digitsOf, recordBody, recordOf, records } from "../record.ts";
 import { unlimited } from "../targets/app.ts";
-import { createSandbox } from "../../src/sandbox/index.ts";
+import { createSandbox } from "../../sandbox/index.ts";
 import { createDatabase, type Peer, send, type Setting, startServer } from "./peer.ts";
 
 const run = promisify(execFile);

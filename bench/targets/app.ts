@@ -6,7 +6,7 @@ import { type App, createApp } from "../../src/app.ts";
 import { readConfig } from "../../src/config/config.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { createLogDestination } from "../../src/logger.ts";
-import { createSandbox, type Sandbox } from "../../src/sandbox/index.ts";
+import { createSandbox, type Sandbox } from "../../sandbox/index.ts";
 import type { Target } from "../target.ts";
 
 /** The real service with real guild state, a real key and its log line: what a client polls most. */

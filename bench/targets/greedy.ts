@@ -1,5 +1,5 @@
 import { systemCall } from "../../src/kernel/call.ts";
-import { createSandbox } from "../../src/sandbox/index.ts";
+import { createSandbox } from "../../sandbox/index.ts";
 import type { Target } from "../target.ts";
 import { openApp, unlimited } from "./app.ts";
 

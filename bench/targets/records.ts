@@ -1,5 +1,5 @@
 import { startPostgresServer } from "../../test/support/postgres-server.ts";
-import { createSandbox } from "../../src/sandbox/index.ts";
+import { createSandbox } from "../../sandbox/index.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { digitsOf, recordOf, records } from "../record.ts";
 import type { Target } from "../target.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { App } from "../../src/app.ts";
 import { systemCall } from "../../src/kernel/call.ts";
-import { createSandbox } from "../../src/sandbox/index.ts";
+import { createSandbox } from "../../sandbox/index.ts";
 import type { Target } from "../target.ts";
 import { openApp, unlimited } from "./app.ts";
 

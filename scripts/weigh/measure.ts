@@ -12,7 +12,7 @@ interface Source {
   text: string;
 }
 
-/** What is no part of the service: a stand-in for Discord and a client of ours. */
+/** What is no part of the service: in earlier checkouts a stand-in for Discord and a client of ours. */
 const beside = /^src\/(?:sandbox|demo|client)\//;
 const texts = /^src\/commands\/locales\/|\.(?:texts|sentences|labels)\.ts$/;
 const operation = /(?<![\w.])(?:get|post|put|patch|del)\(/g;

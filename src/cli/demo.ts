@@ -19,7 +19,7 @@ export function demoCommand(setExitCode: (code: number) => void): Command {
     .option("--keep", "keep running afterwards")
     .option("--members <n>", "members of the seeded community", wholeNumber(1, 1_000_000))
     .action(async ({ once, keep, members }: Options) => {
-      const demo: Demo = await import("../demo/index.ts");
+      const demo: Demo = await import("../../sandbox/demo/index.ts");
       const argv = [once && "--once", keep && "--keep", ...(members === undefined ? [] : ["--members", members.toString()])];
       setExitCode((await demo.run(argv.filter((argument) => argument !== undefined))) ?? 0);
     });

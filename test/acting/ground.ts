@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, inject } from "vitest";
-import type { GuildHandle, User } from "../../src/sandbox/index.ts";
+import type { GuildHandle, User } from "../../sandbox/index.ts";
 import { installation } from "../cli/installation.ts";
 import { operatorEnv } from "../cli/run.ts";
 import { staffAtConsole } from "../contract/world.ts";

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import type { GuildHandle, Role, User } from "../../src/sandbox/index.ts";
+import type { GuildHandle, Role, User } from "../../sandbox/index.ts";
 import type { Look } from "../faults/acting-orders.ts";
 import type { Answer } from "../support/client.ts";
 import { listedMinutes, type ActingGround } from "./ground.ts";

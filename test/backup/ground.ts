@@ -6,7 +6,7 @@ import { inject, onTestFinished } from "vitest";
 import { dialectOf } from "../../src/database/dialect.ts";
 import { evidencePath } from "../../src/features/evidence/stores/folder.ts";
 import { evidenceNamed, openSource } from "../../src/backup/source.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { createWorkplace } from "../cli/run.ts";
 import { validEnvironment } from "../config/environment.ts";
 import { freshId } from "../contract/document.ts";

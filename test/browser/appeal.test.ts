@@ -1,7 +1,7 @@
 // @module-tag sqlite
 // @module-tag slow
 import { describe, expect, test } from "vitest";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { maxOpen } from "../../src/features/workflows/appeals/appeal-form.ts";
 import { staffAtConsole } from "../contract/world.ts";
 import { inTurn } from "../support/size.ts";

@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach } from "vitest";
 import type { Clock } from "../../src/kernel/clock.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { freePort } from "../support/free-port.ts";
 import { createWorld, type World } from "../support/world.ts";
 import { press, type Visitor } from "./chromium.ts";

@@ -2,7 +2,7 @@
 // @module-tag slow
 import { ButtonStyle, ComponentType, type APIModalInteractionResponseCallbackData, type Interaction } from "discord.js";
 import { describe, expect, test } from "vitest";
-import type { Sandbox } from "../../src/sandbox/index.ts";
+import type { Sandbox } from "../../sandbox/index.ts";
 import { startBot, startSandbox } from "../sandbox/support.ts";
 import { flawsOf, lacksChromium, useChromium } from "./chromium.ts";
 

@@ -2,7 +2,7 @@
 // @module-tag slow
 import type { Locator, Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { staffAtConsole } from "../contract/world.ts";
 import { createWorld, type World } from "../support/world.ts";
 import { lacksChromium, useChromium } from "./chromium.ts";

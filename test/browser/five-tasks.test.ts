@@ -3,9 +3,9 @@
 import { InteractionType } from "discord-api-types/v10";
 import type { Locator, Page } from "playwright-core";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { createStage, type Stage } from "../../src/demo/stage.ts";
-import { isUp, setUpStaffRoles } from "../../src/demo/steps.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import { createStage, type Stage } from "../../sandbox/demo/stage.ts";
+import { isUp, setUpStaffRoles } from "../../sandbox/demo/steps.ts";
+import type { User } from "../../sandbox/index.ts";
 import { lacksChromium, useChromium } from "./chromium.ts";
 
 const chromium = useChromium();

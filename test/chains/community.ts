@@ -4,7 +4,7 @@ import { requireDone } from "../../src/kernel/held.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { catalog } from "../../src/kernel/permissions.ts";
 import { workflowKinds } from "../../src/kernel/vocabulary.ts";
-import type { Role, User } from "../../src/sandbox/index.ts";
+import type { Role, User } from "../../sandbox/index.ts";
 import { filing } from "../contract/document.ts";
 import { createRecords } from "../contract/fuzz/records.ts";
 import { createClient } from "../support/client.ts";

@@ -2,7 +2,7 @@
 // @module-tag slow
 import { expect, test } from "vitest";
 import { levelOrder, type PermissionKey } from "../../src/kernel/permissions.ts";
-import type { Role, User } from "../../src/sandbox/index.ts";
+import type { Role, User } from "../../sandbox/index.ts";
 import { createDice } from "../support/dice.ts";
 import { seedOf, sizeOf } from "../support/size.ts";
 import { createWorld, type World } from "../support/world.ts";

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { catalog } from "../../src/kernel/permissions.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { createSigning, type Community, type Credential } from "./community.ts";
 import type { Player, Step } from "./play.ts";
 import { policyOf, type Ask, type Climber, type Dice, type Said } from "./steps.ts";

@@ -11,7 +11,7 @@ import type { CommandsMeans } from "../../src/cli/commands.ts";
 import { runCli } from "../../src/cli/program.ts";
 import { commandPayloads } from "../../src/commands/payloads.ts";
 import { tokenInstruction } from "../../src/discord/gateway/close-codes.ts";
-import { createSandbox, type Sandbox } from "../../src/sandbox/index.ts";
+import { createSandbox, type Sandbox } from "../../sandbox/index.ts";
 import { secretTexts, validEnvironment } from "../config/environment.ts";
 import { createWorkplace, dotEnv, type Outcome } from "./run.ts";
 

@@ -11,7 +11,7 @@ import { writeMarker } from "../../src/backup/marker.ts";
 import { doctorChecks } from "../../src/cli/doctor/checks.ts";
 import { fileSystem, nodeFinding } from "../../src/cli/doctor/machine.ts";
 import { keepAlive } from "../../src/database/keep-alive.ts";
-import { createSandbox, type GuildHandle, type Sandbox } from "../../src/sandbox/index.ts";
+import { createSandbox, type GuildHandle, type Sandbox } from "../../sandbox/index.ts";
 import { freshKey, secretTexts, validEnvironment } from "../config/environment.ts";
 import { freePort } from "../support/free-port.ts";
 import { createWorld } from "../support/world.ts";

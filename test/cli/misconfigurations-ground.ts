@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import BetterSqlite3 from "better-sqlite3";
 import { onTestFinished } from "vitest";
 import { keepAlive } from "../../src/database/keep-alive.ts";
-import type { GuildHandle, Sandbox } from "../../src/sandbox/index.ts";
+import type { GuildHandle, Sandbox } from "../../sandbox/index.ts";
 import { validEnvironment } from "../config/environment.ts";
 import type { createWorkplace } from "./run.ts";
 

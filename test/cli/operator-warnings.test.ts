@@ -4,7 +4,7 @@ import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { createSandbox, type Sandbox } from "../../src/sandbox/index.ts";
+import { createSandbox, type Sandbox } from "../../sandbox/index.ts";
 import { freshKey, validEnvironment } from "../config/environment.ts";
 import { until } from "../discord/support.ts";
 import { installation } from "./installation.ts";

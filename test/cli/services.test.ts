@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { settingsOptions } from "../../src/cli/keys.ts";
 import { validEnvironment } from "../config/environment.ts";
-import { createSandbox } from "../../src/sandbox/index.ts";
+import { createSandbox } from "../../sandbox/index.ts";
 import { freePort } from "../support/free-port.ts";
 import { createPair } from "../support/signer.ts";
 import { createEmptyCopy } from "../support/database.ts";

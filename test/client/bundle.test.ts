@@ -19,7 +19,7 @@ test("the built client imports nothing, holds nothing of the server, and has at 
   expect(outputs).toEqual([]);
   expect(text.match(/\bimport\s*[({*"'].*|\brequire\(.*|["']node:.*/g) ?? []).toEqual([]);
   const inputs = Object.keys(installed.metafile.inputs).filter((path) => path.startsWith("src/"));
-  expect(inputs.filter((path) => !path.startsWith("src/client/"))).toEqual([]);
+  expect(inputs.filter((path) => !path.startsWith("client/"))).toEqual([]);
   const packages = [
     ...new Set(Object.keys(installed.metafile.inputs).flatMap((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? [])),
   ];

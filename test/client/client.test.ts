@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createProvostClient, ifMatch, ProvostError, signAssertion } from "../../src/client/index.ts";
+import { createProvostClient, ifMatch, ProvostError, signAssertion } from "../../client/index.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { requireDone } from "../../src/kernel/held.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";

@@ -2,7 +2,7 @@
 // @module-tag slow
 import fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
-import { createProvostClient, ProvostError, type EventGap, type ProvostClient, type ServiceEvent } from "../../src/client/index.ts";
+import { createProvostClient, ProvostError, type EventGap, type ProvostClient, type ServiceEvent } from "../../client/index.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { runsOf, seedOf } from "../support/size.ts";

@@ -2,8 +2,8 @@
 // @module-tag slow
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { openApiDocument } from "../../src/app/document.ts";
-import { createStage } from "../../src/demo/stage.ts";
-import { steps } from "../../src/demo/steps.ts";
+import { createStage } from "../../sandbox/demo/stage.ts";
+import { steps } from "../../sandbox/demo/steps.ts";
 import { tier } from "../support/size.ts";
 import { documentedRoutes } from "../contract/document.ts";
 import { generatePython, generateTypeScript, prepareGenerators, type Validator } from "./generators.ts";

@@ -1,7 +1,7 @@
 // @module-tag sqlite
 import { Webhook } from "standardwebhooks";
 import { expect, test } from "vitest";
-import { verifyWebhook } from "../../src/client/index.ts";
+import { verifyWebhook } from "../../client/index.ts";
 
 const [old, fresh] = ["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"];
 const body = '{"type":"blacklist.created","data":{"reason":"Größe 🦊"}}';

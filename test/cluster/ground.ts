@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { defaultFilingLimits } from "../../src/features/workflows/requests/filing.ts";
 import { staffAtConsole } from "../contract/world.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { sizeOf } from "../support/size.ts";
 import type { World } from "../support/world.ts";
 import { type Cluster, createCluster, eventually, type Node } from "./cluster.ts";

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import pg from "pg";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import type { Answer } from "../support/client.ts";
 import type { World } from "../support/world.ts";
 import { eventually } from "./cluster.ts";

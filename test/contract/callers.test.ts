@@ -1,6 +1,6 @@
 // @module-tag sqlite
 import { beforeAll, describe, expect, test } from "vitest";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { soonBack } from "../support/pauses.ts";
 import type { AskOptions } from "../support/world.ts";
 import { documentedCodes, documentedRoutes, filing, freshExample, freshId, writeRoutes } from "./document.ts";

@@ -1,7 +1,7 @@
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { workflowKinds } from "../../src/kernel/vocabulary.ts";
-import type { GuildHandle, User } from "../../src/sandbox/index.ts";
+import type { GuildHandle, User } from "../../sandbox/index.ts";
 import type { World } from "../support/world.ts";
 import { filing, freshExample, freshId, routeOf } from "./document.ts";
 import { accept } from "./policy-cast.ts";

@@ -6,7 +6,7 @@ import { catalog } from "../../src/kernel/permissions.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { workflowKinds } from "../../src/kernel/vocabulary.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { requireDone } from "../../src/kernel/held.ts";
 import { ladder } from "../support/world.ts";
 import { documentedRoutes, filing, freshId } from "./document.ts";

@@ -7,7 +7,7 @@ import { commandTable, routeTable } from "../../src/features.ts";
 import { annotated } from "../../src/operations/route.ts";
 import { ProblemError } from "../../src/kernel/errors.ts";
 import { isHeld } from "../../src/kernel/held.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { tier } from "../support/size.ts";
 import { createWorld, type World } from "../support/world.ts";
 import { ZodError } from "zod";

@@ -1,7 +1,7 @@
 // @module-tag sqlite
 import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { Snowflake, snowflakePattern } from "../../src/kernel/fields.ts";
 import { bodySchema, documentedRoutes, filing, freshExample, freshId, resolved, type DocumentedRoute, type Schema } from "./document.ts";
 import { flawsOf, wrongEverywhere, wrongIds, type Flaw } from "./flaws.ts";

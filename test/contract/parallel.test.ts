@@ -1,7 +1,7 @@
 // @module-tag postgres
 // @module-tag slow
 import { describe, expect, test } from "vitest";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import type { Answer, World } from "../support/world.ts";
 import { sizeOf } from "../support/size.ts";
 import { filing } from "./document.ts";

@@ -1,7 +1,7 @@
 import { requireDone, isHeld } from "../../src/kernel/held.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
-import type { Role, User } from "../../src/sandbox/index.ts";
+import type { Role, User } from "../../sandbox/index.ts";
 import { ladder, type Answer, type AskOptions, type Level, type World } from "../support/world.ts";
 import { claimsFor, createPair, jws } from "../support/signer.ts";
 import { freshId } from "./document.ts";

@@ -1,4 +1,4 @@
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import type { Answer, AskOptions, World } from "../support/world.ts";
 import { filing, freshId } from "./document.ts";
 import type { Caller } from "./policy.ts";

@@ -1,6 +1,6 @@
 // @module-tag sqlite
 import { describe, expect, test } from "vitest";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import type { World } from "../support/world.ts";
 import { documentedRoutes, filing } from "./document.ts";
 import { authorize, shareWorld } from "./world.ts";

@@ -2,7 +2,7 @@ import { systemCall } from "../../src/kernel/call.ts";
 import { beforeAll, inject } from "vitest";
 import type { Database } from "../../src/database/database.ts";
 import { Prisma } from "../../src/generated/sqlite/client.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { createWorld, type Answer, type Level, type World, type WorldOptions } from "../support/world.ts";
 import { judgeOf, type Judge } from "./judge.ts";
 

@@ -9,7 +9,7 @@ import { createApp, type App } from "../../src/app.ts";
 import { readConfig } from "../../src/config/config.ts";
 import { sqliteFile } from "../../src/database/dialect.ts";
 import { keepAlive } from "../../src/database/keep-alive.ts";
-import { createSandbox, type Sandbox } from "../../src/sandbox/index.ts";
+import { createSandbox, type Sandbox } from "../../sandbox/index.ts";
 import { answerOf, createClient, type Answer } from "../support/client.ts";
 import { createFolder, databaseAfter, databaseBefore } from "./folders.ts";
 

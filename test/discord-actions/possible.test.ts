@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { Leader } from "../../src/cluster/leader.ts";
 import { createJudge } from "../../src/discord-actions/judge.ts";
 import { whyNot, type MemberAction, type Verdict } from "../../src/discord-actions/possible.ts";
-import type { GuildHandle, Role, User } from "../../src/sandbox/index.ts";
+import type { GuildHandle, Role, User } from "../../sandbox/index.ts";
 import { createStand, goLive, linkTo, type Stand } from "../discord/support.ts";
 import { callApi } from "../sandbox/support.ts";
 import { runsOf } from "../support/size.ts";

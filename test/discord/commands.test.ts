@@ -6,7 +6,7 @@ import type { Command } from "../../src/discord/command.ts";
 import { escapeText, messageOf } from "../../src/discord/replies.ts";
 import { type Call, requirePermission } from "../../src/kernel/call.ts";
 import { ProblemError } from "../../src/kernel/errors.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { createStand, goLive, until, type StandOptions } from "./support.ts";
 
 const subject = { name: "subject", description: "Who it is about", type: Option.User, required: true } as const;

@@ -7,7 +7,7 @@ import * as locales from "../../src/locales.ts";
 import type { Texts } from "../../src/kernel/texts.ts";
 import { commandPayloads } from "../../src/commands/payloads.ts";
 import { keysOf, translator } from "../../src/commands/texts.ts";
-import { commandLength, type OptionDefinition } from "../../src/sandbox/command-rules.ts";
+import { commandLength, type OptionDefinition } from "../../sandbox/command-rules.ts";
 
 const { entries, menus } = commandTable();
 const { de, en }: Record<"de" | "en", Texts> = locales;

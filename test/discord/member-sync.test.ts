@@ -4,7 +4,7 @@ import type { APIGuildMember } from "discord-api-types/v10";
 import { expect, onTestFinished, test } from "vitest";
 import { createGuildState } from "../../src/discord/guild/create-guild-state.ts";
 import type { SyncLimits } from "../../src/discord/guild/member-sync.ts";
-import type { SandboxOptions } from "../../src/sandbox/index.ts";
+import type { SandboxOptions } from "../../sandbox/index.ts";
 import { createLog, createStand, goLive, isLive, openTestDatabase, tracking, until } from "./support.ts";
 
 const list = "GET /guilds/:id/members";

@@ -10,7 +10,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { compareLists, payloadOf, type Fields } from "../../src/discord/registration/compare.ts";
 import { createRegistration } from "../../src/discord/registration/registration.ts";
 import { createDiscordRest } from "../../src/discord/rest/rest.ts";
-import type { Sandbox } from "../../src/sandbox/index.ts";
+import type { Sandbox } from "../../sandbox/index.ts";
 import { createLog, createStand, goLive, startSandbox, until } from "./support.ts";
 import { runsOf } from "../support/size.ts";
 

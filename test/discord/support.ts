@@ -5,7 +5,7 @@ import type { ServeOptions } from "../../src/discord/gateway/connection.ts";
 import { createGuildState, type GuildFeed, type GuildStateOptions } from "../../src/discord/guild/create-guild-state.ts";
 import type { GuildState } from "../../src/discord/guild-state.ts";
 import type { Actor } from "../../src/kernel/call.ts";
-import { createSandbox, type GuildHandle, type Role, type Sandbox, type SandboxOptions } from "../../src/sandbox/index.ts";
+import { createSandbox, type GuildHandle, type Role, type Sandbox, type SandboxOptions } from "../../sandbox/index.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { soonBack } from "../support/pauses.ts";
 

@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, inject, onTestFinished, test } from "vitest";
 import { openDatabase } from "../../src/database/database.ts";
-import { createSandbox } from "../../src/sandbox/index.ts";
+import { createSandbox } from "../../sandbox/index.ts";
 import { installation } from "../cli/installation.ts";
 import { operatorEnv } from "../cli/run.ts";
 import { freshKey } from "../config/environment.ts";

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
-import type { GuildHandle, Message } from "../../src/sandbox/index.ts";
+import type { GuildHandle, Message } from "../../sandbox/index.ts";
 import { staffAtConsole } from "../contract/world.ts";
 import { community, within } from "./stances-community.ts";
 

@@ -4,7 +4,7 @@ import { translator } from "../../src/commands/texts.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { alertKinds } from "../../src/kernel/vocabulary.ts";
-import type { GuildHandle, Message } from "../../src/sandbox/index.ts";
+import type { GuildHandle, Message } from "../../sandbox/index.ts";
 import { community, limitMs, within } from "./stances-community.ts";
 import { lacking } from "./review-cards-ground.ts";
 import { staffAtConsole } from "../contract/world.ts";

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import type { Clock } from "../../src/kernel/clock.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { createJudgedWorld } from "../contract/world.ts";
 
 export const grounds = "My account was stolen on that day, and I have it back.";

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { staffAtConsole } from "../contract/world.ts";
-import type { Role, User } from "../../src/sandbox/index.ts";
+import type { Role, User } from "../../sandbox/index.ts";
 import { createWorld, type World } from "../support/world.ts";
 
 const reason = "Raided #general with three accounts.";

@@ -8,7 +8,7 @@ import { createSigner } from "../../src/features/audit/sign.ts";
 import { verifyOutside } from "../../src/features/audit/outside.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { createWorld } from "../support/world.ts";
 import { createChainGround, entriesOf, type ChainGround } from "./audit-chain-ground.ts";
 

@@ -3,7 +3,7 @@ import { createDenied, type DeniedAttempts } from "../../src/features/audit/deni
 import type { DeniedAttempt } from "../../src/kernel/denied.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { createWorld } from "../support/world.ts";
 import { staffAtConsole } from "../contract/world.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { systemCall } from "../../src/kernel/call.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { createWorld, type World } from "./authorization.setup.ts";
 
 const day = 86_400;

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { sealedColumns } from "../../src/features/authorization/sealed-columns.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { sealedIn } from "../../src/kernel/secrets.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { createWorkplace, dotEnv } from "../cli/run.ts";
 import { validEnvironment } from "../config/environment.ts";
 import { answerAtDiscord, createWorld, press, visit, type World } from "./authorization.setup.ts";

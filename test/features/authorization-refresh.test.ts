@@ -2,7 +2,7 @@
 // @module-tag slow
 import { describe, expect, test } from "vitest";
 import { systemCall, type Call } from "../../src/kernel/call.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { createWorld, type World } from "./authorization.setup.ts";
 
 const staffId = "100000000000000001";

@@ -2,7 +2,7 @@
 // @module-tag slow
 import { describe, expect, inject, test } from "vitest";
 import { webCall, systemCall } from "../../src/kernel/call.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { answerAtDiscord, createWorld, press, visit, type World } from "./authorization.setup.ts";
 
 const staffId = "100000000000000001";

@@ -1,6 +1,6 @@
 import { systemCall } from "../../src/kernel/call.ts";
-import type { FaultHandle } from "../../src/sandbox/fault-rules.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { FaultHandle } from "../../sandbox/fault-rules.ts";
+import type { User } from "../../sandbox/index.ts";
 import type { World } from "../support/world.ts";
 import { answerAtDiscord, press, visit, type Visit } from "./authorization.setup.ts";
 

@@ -26,7 +26,7 @@ import { systemCall, type Actor } from "../../src/kernel/call.ts";
 import type { Clock } from "../../src/kernel/clock.ts";
 import { createCursors } from "../../src/kernel/page.ts";
 import { createKeyring, deriveKey } from "../../src/kernel/secrets.ts";
-import { createSandbox, type Sandbox, type User } from "../../src/sandbox/index.ts";
+import { createSandbox, type Sandbox, type User } from "../../sandbox/index.ts";
 import { createNeighbours } from "../support/rooms.ts";
 import { createTestDatabase } from "../support/database.ts";
 

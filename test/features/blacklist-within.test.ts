@@ -4,7 +4,7 @@ import type { Tx } from "../../src/database/database.ts";
 import type { RecordDraft } from "../../src/features/blacklist/records.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { freshId } from "../contract/document.ts";
 import { authorize, shareWorld } from "../contract/world.ts";
 import { runsOf } from "../support/size.ts";

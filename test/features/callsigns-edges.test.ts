@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { isWrittenRight } from "../../src/features/callsigns/repair/text.ts";
 import type { CallsignPool } from "../../src/generated/sqlite/client.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { shareWorld } from "../contract/world.ts";
 
 const time = { now: Date.now() };

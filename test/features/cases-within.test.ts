@@ -4,7 +4,7 @@ import type { Tx } from "../../src/database/database.ts";
 import type { RequestedCase } from "../../src/features/cases/requests.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { freshId } from "../contract/document.ts";
 import { shareWorld } from "../contract/world.ts";
 import { acted, link, openCase } from "./cases-actions.setup.ts";

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { sizeOf } from "../support/size.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { filing, freshId } from "../contract/document.ts";
 import { shareWorld } from "../contract/world.ts";
 

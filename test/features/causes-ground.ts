@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
-import type { GuildHandle, User } from "../../src/sandbox/index.ts";
+import type { GuildHandle, User } from "../../sandbox/index.ts";
 import { staffAtConsole } from "../contract/world.ts";
 import { createWorld, type World } from "../support/world.ts";
 import { settled } from "./native-actions-ground.ts";

@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { createCausesGround, hour, reason, type CausesGround } from "./causes-ground.ts";
 
 /** An action that is tried again later does what holds then, whatever was decided in between, by whichever cause. */

@@ -2,7 +2,7 @@
 // @module-tag slow
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { seedOf, sizeOf } from "../support/size.ts";
 import { createCausesGround, type CausesGround } from "./causes-ground.ts";
 

@@ -1,6 +1,6 @@
 // @module-tag slow
 import { beforeAll, describe, expect, test } from "vitest";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { staffAtConsole } from "../contract/world.ts";
 import { createCausesGround, hour, type CausesGround } from "./causes-ground.ts";
 

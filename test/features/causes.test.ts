@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { createCausesGround, hour, type CausesGround } from "./causes-ground.ts";
 
 /** What holds for a person is computed from all causes in force. Rows A4 and its siblings of the design. */

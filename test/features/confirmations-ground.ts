@@ -5,7 +5,7 @@ import { requireWrite, type Call, type Via } from "../../src/kernel/call.ts";
 import { ProblemError, type ProblemCode } from "../../src/kernel/errors.ts";
 import { isHeld, type HeldView } from "../../src/kernel/held.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import type { World } from "../support/world.ts";
 import { give } from "./refusals-ground.ts";
 

@@ -1,7 +1,7 @@
 // @module-tag both
 import { beforeAll, describe, expect, test } from "vitest";
 import { systemCall } from "../../src/kernel/call.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { shareWorld, staffAtConsole } from "../contract/world.ts";
 import type { Answer } from "../support/world.ts";
 import { acceptIn, journalOf } from "./confirmations-ground.ts";

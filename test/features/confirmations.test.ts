@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { systemCall, type Call } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import type { Answer, Level } from "../support/world.ts";
 import { createJudgedWorld, everyRow, shareWorld, staffAtConsole } from "../contract/world.ts";
 import { action, age, ask, callBy, dangerous, hold, journalOf, permission, strict, teach, timesDone } from "./confirmations-ground.ts";

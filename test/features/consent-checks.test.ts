@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from "vitest";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
-import type { GuildHandle, User } from "../../src/sandbox/index.ts";
+import type { GuildHandle, User } from "../../sandbox/index.ts";
 import { authorize, everyRow, shareWorld, staffAtConsole } from "../contract/world.ts";
 import { asPerson, cli } from "./privacy-ground.ts";
 

@@ -1,6 +1,6 @@
 // @module-tag sqlite
 import { describe, expect, test } from "vitest";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { createWorld, type World } from "../support/world.ts";
 
 async function read(address: string): Promise<string> {

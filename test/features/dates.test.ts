@@ -2,7 +2,7 @@
 // @module-tag slow
 import { setTimeout as pause } from "node:timers/promises";
 import { expect, test } from "vitest";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import type { Prisma } from "../../src/generated/sqlite/client.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";

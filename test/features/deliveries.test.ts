@@ -3,7 +3,7 @@ import { discordEffect } from "../../src/features/workflows/effects/discord-effe
 import { systemCall } from "../../src/kernel/call.ts";
 import type { DiscordActionDraft, DiscordActions } from "../../src/kernel/discord-port.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { freshId } from "../contract/document.ts";
 import { shareWorld, until } from "../contract/world.ts";
 import { pauseBot } from "../support/bot.ts";

@@ -2,7 +2,7 @@
 import { afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { ProblemError } from "../../src/kernel/errors.ts";
 import { staffAtConsole } from "../contract/world.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { createWorld, type World } from "../support/world.ts";
 
 const reason = "Raided #general with three accounts.";

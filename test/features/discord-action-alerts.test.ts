@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
-import type { GuildHandle, User } from "../../src/sandbox/index.ts";
+import type { GuildHandle, User } from "../../sandbox/index.ts";
 import { staffAtConsole } from "../contract/world.ts";
 import { community, isBanned, within } from "./stances-community.ts";
 

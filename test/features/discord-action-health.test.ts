@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { staffAtConsole } from "../contract/world.ts";
 import type { World } from "../support/world.ts";
 import { community, isBanned, within } from "./stances-community.ts";

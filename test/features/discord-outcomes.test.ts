@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { staffAtConsole } from "../contract/world.ts";
 import { createWorld, type World } from "../support/world.ts";
 import { community, within } from "./stances-community.ts";

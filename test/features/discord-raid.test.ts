@@ -1,6 +1,6 @@
 // @module-tag slow
 import { beforeAll, expect, test } from "vitest";
-import type { RestFault, User } from "../../src/sandbox/index.ts";
+import type { RestFault, User } from "../../sandbox/index.ts";
 import { staffAtConsole } from "../contract/world.ts";
 import { sizeOf } from "../support/size.ts";
 import { createWorld, type World } from "../support/world.ts";

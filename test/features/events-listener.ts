@@ -3,7 +3,7 @@ import { onTestFinished } from "vitest";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import type { EventInput } from "../../src/features/events/events.service.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import type { World } from "../support/world.ts";
 
 /** One frame as a client of server-sent events reads it. */

@@ -10,7 +10,7 @@ import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { everyRow, shareWorld } from "../contract/world.ts";
 import { createWorld, type World } from "../support/world.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { emit, listen, openEvent, type Listener } from "./events-listener.ts";
 
 const job = () => systemCall("job", uuid7());

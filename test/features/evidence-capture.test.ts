@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { readdir } from "node:fs/promises";
 import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { allowedAddress, createAttachments, originOnThisMachine } from "../../src/discord/rest/attachments.ts";
-import type { GuildHandle, Message, User } from "../../src/sandbox/index.ts";
+import type { GuildHandle, Message, User } from "../../sandbox/index.ts";
 import { everyRow, shareWorld } from "../contract/world.ts";
 import { contentIntents, download, listSomebody } from "./evidence-ground.ts";
 

@@ -1,4 +1,4 @@
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { filing, freshId } from "../contract/document.ts";
 import type { Answer, World } from "../support/world.ts";
 

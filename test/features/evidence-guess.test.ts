@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { Prisma } from "../../src/generated/sqlite/client.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { canonicalJson } from "../../src/kernel/canonical-json.ts";
 import { shareWorld, staffAtConsole } from "../contract/world.ts";
 import type { World } from "../support/world.ts";

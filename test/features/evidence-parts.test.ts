@@ -1,7 +1,7 @@
 import { hash, randomBytes } from "node:crypto";
 import { StickerFormatType } from "discord-api-types/v10";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { Message, User } from "../../src/sandbox/index.ts";
+import type { Message, User } from "../../sandbox/index.ts";
 import { everyRow, shareWorld, staffAtConsole } from "../contract/world.ts";
 import { hasSpec } from "../sandbox/openapi-judge.ts";
 import { sampleOf } from "../support/discord-samples.ts";

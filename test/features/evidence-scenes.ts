@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { everyRow, shareWorld } from "../contract/world.ts";
 import type { Level, World } from "../support/world.ts";
 import { download, fileRequest, listSomebody, upload } from "./evidence-ground.ts";

@@ -1,6 +1,6 @@
 // @module-tag both
 import { describe, expect, test } from "vitest";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { freshId } from "../contract/document.ts";
 import { staffAtConsole } from "../contract/world.ts";
 import { createWorld, type World, type WorldOptions } from "../support/world.ts";

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { filing, freshId } from "../contract/document.ts";
 import { everyRow, shareWorld, staffAtConsole } from "../contract/world.ts";
 import type { Answer, Level } from "../support/world.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { staffAtConsole } from "../contract/world.ts";
-import type { GuildHandle, User } from "../../src/sandbox/index.ts";
+import type { GuildHandle, User } from "../../sandbox/index.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { createWorld } from "../support/world.ts";

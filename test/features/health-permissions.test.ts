@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { staffAtConsole } from "../contract/world.ts";
-import type { Role } from "../../src/sandbox/index.ts";
+import type { Role } from "../../sandbox/index.ts";
 import { createWorld } from "../support/world.ts";
 
 test("GET /health names what the bot lacks of what a server is set up for, and nothing else", async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { systemCall } from "../../src/kernel/call.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { authorize, shareWorld } from "../contract/world.ts";
 
 const shared = shareWorld({ env: { SERVER_DETAIL: "listed" } });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { systemCall } from "../../src/kernel/call.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { createWorld, type Answer, type World } from "./authorization.setup.ts";
 
 const staff = "100000000000000001";

@@ -14,7 +14,7 @@ import type { SeenServer } from "../../src/features/intelligence/user-servers/us
 import { systemCall } from "../../src/kernel/call.ts";
 import { createCursors } from "../../src/kernel/page.ts";
 import { createKeyring, keyedHash } from "../../src/kernel/secrets.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { createWorld, storeRecord, type World } from "./authorization.setup.ts";
 import { runsOf } from "../support/size.ts";

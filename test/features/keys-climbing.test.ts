@@ -5,7 +5,7 @@ import type { KeySettings } from "../../src/features/keys/keys.policy.ts";
 import { knownPermissions } from "../../src/kernel/permissions.ts";
 import { createScopes, isKnownScope } from "../../src/features/permissions/permissions.service.ts";
 import { systemCall } from "../../src/kernel/call.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { shareWorld } from "../contract/world.ts";
 import { sizeOf } from "../support/size.ts";
 import type { Answer, AskOptions } from "../support/world.ts";

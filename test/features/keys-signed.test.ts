@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, expect, test } from "vitest";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { freshId } from "../contract/document.ts";
 import { everyRow, shareWorld } from "../contract/world.ts";
 import type { Answer } from "../support/world.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { systemCall } from "../../src/kernel/call.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { authorize, shareWorld, staffAtConsole } from "../contract/world.ts";
 import { filing } from "../contract/document.ts";
 import type { Answer, AskOptions } from "../support/world.ts";

@@ -1,5 +1,5 @@
 import { systemCall } from "../../src/kernel/call.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { authorize, staffAtConsole } from "../contract/world.ts";
 import { failAction } from "./stances-community.ts";
 import { settled } from "./native-actions-ground.ts";

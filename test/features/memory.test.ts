@@ -1,6 +1,6 @@
 // @module-tag both
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { execute } from "../database/sql.ts";

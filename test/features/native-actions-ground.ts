@@ -1,5 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import type { NativeActionView } from "../../src/features/native-actions/native-actions.schema.ts";
 import type { World } from "../support/world.ts";
 

@@ -1,7 +1,7 @@
 // @module-tag both
 // @module-tag slow
 import { expect, test } from "vitest";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { sizeOf } from "../support/size.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { shareWorld, staffAtConsole } from "../contract/world.ts";
 import { actionsOf, settled } from "./native-actions-ground.ts";
 

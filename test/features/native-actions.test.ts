@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import type { World } from "../support/world.ts";
 import { shareWorld } from "../contract/world.ts";
 import { actionsOf, settled } from "./native-actions-ground.ts";

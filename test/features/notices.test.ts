@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createNoticeTexts } from "../../src/features/workflows/commands/notices.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { freshId } from "../contract/document.ts";
 import { shareWorld, staffAtConsole } from "../contract/world.ts";
 

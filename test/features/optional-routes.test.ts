@@ -2,7 +2,7 @@
 // @module-tag slow
 import { describe, expect, test } from "vitest";
 import { capabilities, switchedOffBy, switches, type Capability } from "../../src/config/values.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { shareWorld } from "../contract/world.ts";
 import type { Answer, World } from "../support/world.ts";
 

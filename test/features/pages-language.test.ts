@@ -13,7 +13,7 @@ import type { Texts } from "../../src/kernel/texts.ts";
 import { authorizationPurposes, workflowKinds } from "../../src/kernel/vocabulary.ts";
 import * as locales from "../../src/locales.ts";
 import { negotiateLanguage } from "../../src/pages/language.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { createWorld, type World } from "../support/world.ts";
 import { plant, words } from "./privacy-ground.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { catalog, levels } from "../../src/kernel/permissions.ts";
-import type { Role, User } from "../../src/sandbox/index.ts";
+import type { Role, User } from "../../sandbox/index.ts";
 import { seedOf, sizeOf } from "../support/size.ts";
 import type { Answer, World } from "../support/world.ts";
 import { createJudgedWorld } from "../contract/world.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import type { Level } from "../support/world.ts";
 import { everyRow, shareWorld } from "../contract/world.ts";
 

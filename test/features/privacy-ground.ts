@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import type { Tx } from "../../src/database/database.ts";
 import { webCall, systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
-import type { GuildHandle, User } from "../../src/sandbox/index.ts";
+import type { GuildHandle, User } from "../../sandbox/index.ts";
 import type { Answer, World } from "../support/world.ts";
 import { filing } from "../contract/document.ts";
 import { authorize } from "../contract/world.ts";

@@ -6,7 +6,7 @@ import { createDataReads } from "../../src/features/privacy/reads.ts";
 import type { Call } from "../../src/kernel/call.ts";
 import type { Clock } from "../../src/kernel/clock.ts";
 import { ProblemError } from "../../src/kernel/errors.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { authorize, shareWorld } from "../contract/world.ts";
 import { createTestDatabase } from "../support/database.ts";
 import { asPerson, cli, job } from "./privacy-ground.ts";

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { translator } from "../../src/commands/texts.ts";
 import { catalog } from "../../src/kernel/permissions.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import type { World } from "../support/world.ts";
 
 export type Language = "en-US" | "de";

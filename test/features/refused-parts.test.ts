@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { staffAtConsole } from "../contract/world.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
-import type { GuildHandle, User } from "../../src/sandbox/index.ts";
+import type { GuildHandle, User } from "../../sandbox/index.ts";
 import { createWorld, type World } from "../support/world.ts";
 import { within } from "./stances-community.ts";
 

@@ -1,6 +1,6 @@
 // @module-tag slow
 import { describe, expect, test } from "vitest";
-import type { Sandbox } from "../../src/sandbox/index.ts";
+import type { Sandbox } from "../../sandbox/index.ts";
 import { createGround, lacking, posting, shortPauses, told } from "./review-cards-ground.ts";
 import { filePunishment } from "./review-ground.ts";
 

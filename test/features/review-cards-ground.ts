@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, type TestContext } from "vitest";
 import { staffAtConsole } from "../contract/world.ts";
-import type { GuildHandle, Message, User } from "../../src/sandbox/index.ts";
+import type { GuildHandle, Message, User } from "../../sandbox/index.ts";
 import type { Pauses } from "../../src/core.ts";
 import { soonBack } from "../support/pauses.ts";
 import { createWorld, type WorldOptions } from "../support/world.ts";

@@ -3,7 +3,7 @@ import { createCardMessages } from "../../src/discord/rest/cards.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { staffAtConsole } from "../contract/world.ts";
-import type { Message, User } from "../../src/sandbox/index.ts";
+import type { Message, User } from "../../sandbox/index.ts";
 import { createGround, deleting, lacking, told } from "./review-cards-ground.ts";
 import { auditOf, filePunishment } from "./review-ground.ts";
 

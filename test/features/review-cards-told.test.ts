@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { defaultPauseMs } from "../../src/discord/rest/cards.ts";
 import { usualPauses } from "../../src/features/workflows/cards/cards.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { staffAtConsole } from "../contract/world.ts";
 import { createWorld, type World } from "../support/world.ts";
 import { filePunishment } from "./review-ground.ts";

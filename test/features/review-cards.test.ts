@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { staffAtConsole } from "../contract/world.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { createWorld, type World } from "../support/world.ts";
 import { shortPauses } from "./review-cards-ground.ts";
 import { auditOf, filePunishment } from "./review-ground.ts";

@@ -1,4 +1,4 @@
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import type { World } from "../support/world.ts";
 
 export const reason = "Led the raid of last night.";

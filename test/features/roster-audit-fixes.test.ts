@@ -1,7 +1,7 @@
 import { pino } from "pino";
 import { beforeAll, describe, expect, test } from "vitest";
 import { createRosterAudits } from "../../src/features/roster/audit/audits.service.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { createWorld } from "../support/world.ts";
 import { shareWorld } from "../contract/world.ts";
 import {

@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import type { Tx } from "../../src/database/database.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import type { Answer, Level, World } from "../support/world.ts";
 
 /** No follower and no night between what a test plants and what it asks. */

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { auditCodes } from "../../src/features/roster/audit/audit.schema.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { shareWorld } from "../contract/world.ts";
 import {
   addPool,

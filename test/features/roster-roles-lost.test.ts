@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import type { Role, User } from "../../src/sandbox/index.ts";
+import type { Role, User } from "../../sandbox/index.ts";
 import { shareWorld } from "../contract/world.ts";
 import { soonBack } from "../support/pauses.ts";
 import { createWorld, type World } from "../support/world.ts";

@@ -3,7 +3,7 @@ import { onTestFinished } from "vitest";
 import { createRosterSync, type RosterSync } from "../../src/features/roster/sync/sync.service.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import type { World } from "../support/world.ts";
 
 /** A world that neither follows nor audits by itself. */

@@ -2,7 +2,7 @@
 // @module-tag slow
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { createWorld, type World } from "../support/world.ts";
 import { alone, createMovedClock, entryOf, followIn, job, until, written } from "./roster-sync-ground.ts";
 import { sizeOf } from "../support/size.ts";

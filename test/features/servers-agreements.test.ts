@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from "vitest";
 import { createServerFacts } from "../../src/features/servers/facts.ts";
 import { systemCall } from "../../src/kernel/call.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { freshId } from "../contract/document.ts";
 import { shareWorld } from "../contract/world.ts";
 

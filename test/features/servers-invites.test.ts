@@ -3,7 +3,7 @@ import { beforeAll, expect, onTestFinished, test } from "vitest";
 import { readInvite } from "../../src/discord/rest/plain-requests.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { ProblemError } from "../../src/kernel/errors.ts";
-import { createSandbox, type Sandbox } from "../../src/sandbox/index.ts";
+import { createSandbox, type Sandbox } from "../../sandbox/index.ts";
 import { freshId } from "../contract/document.ts";
 import { call, createRegister } from "./servers-ground.ts";
 

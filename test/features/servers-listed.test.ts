@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { systemCall } from "../../src/kernel/call.ts";
-import type { GuildHandle, User } from "../../src/sandbox/index.ts";
+import type { GuildHandle, User } from "../../sandbox/index.ts";
 import { freshId } from "../contract/document.ts";
 import { authorize, everyRow, shareWorld } from "../contract/world.ts";
 

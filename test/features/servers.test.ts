@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { systemCall } from "../../src/kernel/call.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { freshId } from "../contract/document.ts";
 import { shareWorld } from "../contract/world.ts";
 

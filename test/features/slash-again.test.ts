@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { staffAtConsole } from "../contract/world.ts";
 import { ProblemError } from "../../src/kernel/errors.ts";
-import type { User } from "../../src/sandbox/index.ts";
-import { createRun } from "../../src/sandbox/interaction-run.ts";
-import { buttonOpening, findButton } from "../../src/sandbox/message-controls.ts";
+import type { User } from "../../sandbox/index.ts";
+import { createRun } from "../../sandbox/interaction-run.ts";
+import { buttonOpening, findButton } from "../../sandbox/message-controls.ts";
 import { createWorld, type World } from "../support/world.ts";
 import { filePunishment } from "./review-ground.ts";
 

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from "vitest";
 import { systemClock } from "../../src/kernel/clock.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { shareWorld, staffAtConsole } from "../contract/world.ts";
 import { filePunishment } from "./review-ground.ts";
 

@@ -13,7 +13,7 @@ import { ProblemError } from "../../src/kernel/errors.ts";
 import { messageOf } from "../../src/discord/replies.ts";
 import { freshId } from "../contract/document.ts";
 import { staffAtConsole } from "../contract/world.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { createWorld, type Level, type World } from "../support/world.ts";
 import { upload } from "./evidence-ground.ts";
 

@@ -2,9 +2,9 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { shareWorld, staffAtConsole } from "../contract/world.ts";
 import { ProblemError } from "../../src/kernel/errors.ts";
 import type { Verbs } from "../../src/commands/verbs.ts";
-import { createRun, type Run } from "../../src/sandbox/interaction-run.ts";
-import { buttonOpening, findButton } from "../../src/sandbox/message-controls.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import { createRun, type Run } from "../../sandbox/interaction-run.ts";
+import { buttonOpening, findButton } from "../../sandbox/message-controls.ts";
+import type { User } from "../../sandbox/index.ts";
 import { createWorld, type World } from "../support/world.ts";
 import { filePunishment } from "./review-ground.ts";
 

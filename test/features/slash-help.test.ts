@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { nameOf } from "../../src/commands/table.ts";
 import { commandTable } from "../../src/features.ts";
 import { commandsOf, groupNames, mostUsed, tasks } from "../../src/features/help/tasks.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { shareWorld } from "../contract/world.ts";
 import type { Level } from "../support/world.ts";
 

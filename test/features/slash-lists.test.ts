@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { commandTable, routeTable } from "../../src/features.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { createWorld, type World } from "../support/world.ts";
 import { playAll, type PlayedWorld } from "./lists-ground.ts";
 

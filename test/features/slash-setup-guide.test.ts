@@ -5,7 +5,7 @@ import type { Verbs } from "../../src/commands/verbs.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { ProblemError } from "../../src/kernel/errors.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { shareWorld, staffAtConsole } from "../contract/world.ts";
 import { createWorld, type World, type WorldOptions } from "../support/world.ts";
 

@@ -29,7 +29,7 @@ import { requireDone } from "../../src/kernel/held.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { createCursors } from "../../src/kernel/page.ts";
 import { workflowKinds } from "../../src/kernel/vocabulary.ts";
-import { createSandbox, type Role, type User } from "../../src/sandbox/index.ts";
+import { createSandbox, type Role, type User } from "../../sandbox/index.ts";
 import { createJournals, silent } from "../support/rooms.ts";
 import { createTestDatabase } from "../support/database.ts";
 

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { createJudgedWorld, shareWorld } from "../contract/world.ts";
 import { createHouse, type House } from "./staff-house.ts";
 import { runsOf } from "../support/size.ts";

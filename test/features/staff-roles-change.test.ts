@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Database } from "../../src/database/database.ts";
 import { createStaffRolesService } from "../../src/features/staff/roles/roles.service.ts";
 import { createCursors } from "../../src/kernel/page.ts";
-import type { Role, User } from "../../src/sandbox/index.ts";
+import type { Role, User } from "../../sandbox/index.ts";
 import { shareWorld } from "../contract/world.ts";
 import { createHouse } from "./staff-house.ts";
 

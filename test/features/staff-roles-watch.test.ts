@@ -5,7 +5,7 @@ import { createStaffService } from "../../src/features/staff/staff.service.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { createCursors } from "../../src/kernel/page.ts";
-import type { GuildHandle, Role } from "../../src/sandbox/index.ts";
+import type { GuildHandle, Role } from "../../sandbox/index.ts";
 import { createJudgedWorld } from "../contract/world.ts";
 import type { World } from "../support/world.ts";
 import { createHouse } from "./staff-house.ts";

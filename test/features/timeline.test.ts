@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { createRecorder } from "../../src/features/audit/record.ts";
 import { sources } from "../../src/features/timeline/sources/sources.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { filing } from "../contract/document.ts";
 import { authorize, shareWorld } from "../contract/world.ts";
 import type { Answer, AskOptions, Level } from "../support/world.ts";

@@ -9,7 +9,7 @@ import { CreationAnswer, WorkflowView } from "../../src/features/workflows/reque
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { authorize, shareWorld } from "../contract/world.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import type { Answer, AskOptions, Level, World } from "../support/world.ts";
 
 const shared = shareWorld();

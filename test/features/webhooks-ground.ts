@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from "nod
 import type { AddressInfo, Socket } from "node:net";
 import { Webhook as Verifier } from "standardwebhooks";
 import { onTestFinished } from "vitest";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { createWorld, type AskOptions, type World, type WorldOptions } from "../support/world.ts";
 
 /** One request as a receiver read it. */

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { isStorableText } from "../../src/kernel/storable.ts";
 import { createWorld, type World } from "../support/world.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { fitting, oneOf } from "../contract/fuzz/values.ts";
 import { freshId, type Schema } from "../contract/document.ts";
 import { staffAtConsole } from "../contract/world.ts";

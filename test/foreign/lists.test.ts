@@ -2,7 +2,7 @@
 // @module-tag slow
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { freshId } from "../contract/document.ts";

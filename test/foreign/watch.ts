@@ -2,7 +2,7 @@ import { onTestFinished } from "vitest";
 import { isStorableText } from "../../src/kernel/storable.ts";
 import { answerOf, createClient, type Answer } from "../support/client.ts";
 import { freshId } from "../contract/document.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import type { World } from "../support/world.ts";
 
 /** Milliseconds for which nothing foreign may keep the others waiting. */

@@ -1,5 +1,5 @@
-import { walkComponents, type Component } from "../../src/sandbox/components.ts";
-import type { Shown } from "../../src/sandbox/index.ts";
+import { walkComponents, type Component } from "../../sandbox/components.ts";
+import type { Shown } from "../../sandbox/index.ts";
 
 type Message = Pick<Shown, "content" | "embeds" | "components"> & { attachments?: readonly { name: string }[] };
 

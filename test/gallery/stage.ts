@@ -1,4 +1,4 @@
-import type { FieldValues, Run, Shown, User } from "../../src/sandbox/index.ts";
+import type { FieldValues, Run, Shown, User } from "../../sandbox/index.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { shortPauses } from "../features/review-cards-ground.ts";

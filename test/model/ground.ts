@@ -1,5 +1,5 @@
 import type { Clock } from "../../src/kernel/clock.ts";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { freshId } from "../contract/document.ts";
 import type { World } from "../support/world.ts";
 import type { Asked } from "./model.ts";

@@ -2,7 +2,7 @@
 import { Events, GatewayIntentBits, GatewayRateLimitError, Options, type Client, type ClientOptions } from "discord.js";
 import { expect, test } from "vitest";
 import { WebSocket } from "ws";
-import type { Sandbox } from "../../src/sandbox/index.ts";
+import type { Sandbox } from "../../sandbox/index.ts";
 import { createBot, startBot, startSandbox } from "./support.ts";
 
 /** What raw events of some kinds arrived, by name. */

@@ -10,7 +10,7 @@ import {
   type Interaction,
 } from "discord.js";
 import { expect, test } from "vitest";
-import type { SandboxOptions } from "../../src/sandbox/index.ts";
+import type { SandboxOptions } from "../../sandbox/index.ts";
 import { startBot, startSandbox } from "./support.ts";
 
 const commands = [

@@ -1,6 +1,6 @@
 // @module-tag sqlite
 import { expect, test } from "vitest";
-import type { User } from "../../src/sandbox/index.ts";
+import type { User } from "../../sandbox/index.ts";
 import { getAsUser, postForm, startBackend } from "./oauth-backend.ts";
 import { startSandbox } from "./support.ts";
 

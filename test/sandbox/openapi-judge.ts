@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import type { ValidateFunction } from "ajv";
-import type { Exchange } from "../../src/sandbox/index.ts";
+import type { Exchange } from "../../sandbox/index.ts";
 
 type Schema = Record<string, unknown>;
 type Content = Record<string, { schema: Schema }>;

@@ -1,13 +1,13 @@
 // @module-tag sqlite
 import { expect, test } from "vitest";
 import { createElement } from "hono/jsx";
-import { MessageView } from "../../src/sandbox/room/message.tsx";
-import { ModalForm } from "../../src/sandbox/room/modal.tsx";
-import { Text } from "../../src/sandbox/room/text.tsx";
-import { sendRequest } from "../../src/sandbox/browser.ts";
-import { postMessage } from "../../src/sandbox/messages.ts";
-import { createGuild } from "../../src/sandbox/world-guilds.ts";
-import { createUser, createWorld } from "../../src/sandbox/world.ts";
+import { MessageView } from "../../sandbox/room/message.tsx";
+import { ModalForm } from "../../sandbox/room/modal.tsx";
+import { Text } from "../../sandbox/room/text.tsx";
+import { sendRequest } from "../../sandbox/browser.ts";
+import { postMessage } from "../../sandbox/messages.ts";
+import { createGuild } from "../../sandbox/world-guilds.ts";
+import { createUser, createWorld } from "../../sandbox/world.ts";
 import { startSandbox } from "./support.ts";
 
 const hostile = `<script>alert(1)</script>"'><img src=x onerror=y>`;

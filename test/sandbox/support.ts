@@ -1,6 +1,6 @@
 import { Client, GatewayIntentBits, Partials, type ClientOptions } from "discord.js";
 import { onTestFinished } from "vitest";
-import { createSandbox, type Sandbox, type SandboxOptions } from "../../src/sandbox/index.ts";
+import { createSandbox, type Sandbox, type SandboxOptions } from "../../sandbox/index.ts";
 import { startsAtOnce } from "../support/pauses.ts";
 
 /** A sandbox that stops with the test; one that runs beside others brings its own `onEnd`. */

@@ -1,4 +1,4 @@
-import type { Shown } from "../../src/sandbox/index.ts";
+import type { Shown } from "../../sandbox/index.ts";
 
 /** Frequent English words that no German sentence has. */
 const words = [

@@ -1,4 +1,4 @@
-import type { Exchange } from "../../src/sandbox/index.ts";
+import type { Exchange } from "../../sandbox/index.ts";
 
 /** Discord's limits, written down a second time: what the service sends is held against them, not against its own idea of them. */
 

@@ -1,6 +1,6 @@
-import { createRun, type Run } from "../../src/sandbox/interaction-run.ts";
-import type { Sandbox, User } from "../../src/sandbox/index.ts";
-import type { Interactions } from "../../src/sandbox/interactions.ts";
+import { createRun, type Run } from "../../sandbox/interaction-run.ts";
+import type { Sandbox, User } from "../../sandbox/index.ts";
+import type { Interactions } from "../../sandbox/interactions.ts";
 import type { Entry } from "../../src/commands/entry.ts";
 
 interface Opened {

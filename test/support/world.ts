@@ -12,7 +12,7 @@ import { systemCall } from "../../src/kernel/call.ts";
 import type { Clock } from "../../src/kernel/clock.ts";
 import { requireDone } from "../../src/kernel/held.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
-import { createSandbox, type GuildHandle, type Role, type Sandbox, type User } from "../../src/sandbox/index.ts";
+import { createSandbox, type GuildHandle, type Role, type Sandbox, type User } from "../../sandbox/index.ts";
 import { answerOf, createClient, type Answer } from "./client.ts";
 import { type ClosedDatabase, createEmptyCopy } from "./database.ts";
 

@@ -1,4 +1,4 @@
-import type { User } from "../../../src/sandbox/index.ts";
+import type { User } from "../../../sandbox/index.ts";
 import type { World } from "../../support/world.ts";
 import { actionsOf, settled } from "../../features/native-actions-ground.ts";
 import { filing } from "../document.ts";

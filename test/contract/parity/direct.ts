@@ -1,4 +1,4 @@
-import type { User } from "../../../src/sandbox/index.ts";
+import type { User } from "../../../sandbox/index.ts";
 import type { Case, Options, Scene } from "./scene.ts";
 
 const reason = "Advertised in several channels after being asked to stop.";

@@ -1,4 +1,4 @@
-import type { User } from "../../../src/sandbox/index.ts";
+import type { User } from "../../../sandbox/index.ts";
 import { pauseBot } from "../../support/bot.ts";
 import type { World } from "../../support/world.ts";
 import type { Scene } from "./scene.ts";

@@ -1,4 +1,4 @@
-import type { GuildHandle, Role, Upload, User } from "../../../src/sandbox/index.ts";
+import type { GuildHandle, Role, Upload, User } from "../../../sandbox/index.ts";
 import type { World } from "../../support/world.ts";
 
 /** One of two worlds that are made the same way, and the people in it. */

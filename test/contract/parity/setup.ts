@@ -1,5 +1,5 @@
 import { failAction, holdAction } from "../../features/stances-community.ts";
-import type { GuildHandle } from "../../../src/sandbox/index.ts";
+import type { GuildHandle } from "../../../sandbox/index.ts";
 import type { World } from "../../support/world.ts";
 import { nowhere, type Case, type Scene } from "./scene.ts";
 

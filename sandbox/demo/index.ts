@@ -1,4 +1,4 @@
-import { onStop } from "../signals.ts";
+import { onStop } from "../../src/signals.ts";
 import { createStage, type Stage } from "./stage.ts";
 import { steps } from "./steps.ts";
 

@@ -1,6 +1,6 @@
 import createClient, { type FetchResponse, type MaybeOptionalInit } from "openapi-fetch";
 import type { HttpMethod, MediaType, PathsWithMethod, RequiredKeysOf } from "openapi-typescript-helpers";
-import type { components, paths } from "../generated/api.ts";
+import type { components, paths } from "../src/generated/api.ts";
 import { signAssertion, type PrivateKey } from "./assertion.ts";
 import { followEvents, usualPace, type EventGap, type FollowOptions, type ServiceEvent } from "./events.ts";
 import { ProvostError } from "./problem.ts";

@@ -3,12 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { randomBytes } from "node:crypto";
 import { GatewayIntentBits } from "discord.js";
-import { createApp } from "../app.ts";
-import { createProvostClient, ProvostError, type ClientOptions, type ProvostClient } from "../client/index.ts";
-import { readConfig } from "../config/config.ts";
-import { systemCall } from "../kernel/call.ts";
-import { uuid7 } from "../kernel/ids.ts";
-import { createSandbox, type Sandbox } from "../sandbox/index.ts";
+import { createApp } from "../../src/app.ts";
+import { createProvostClient, ProvostError, type ClientOptions, type ProvostClient } from "../../client/index.ts";
+import { readConfig } from "../../src/config/config.ts";
+import { systemCall } from "../../src/kernel/call.ts";
+import { uuid7 } from "../../src/kernel/ids.ts";
+import { createSandbox, type Sandbox } from "../index.ts";
 
 /** The sandbox, the service and a key, with a transcript of everything asked. */
 export interface Stage {

@@ -1,4 +1,4 @@
-import type { User } from "../sandbox/index.ts";
+import type { User } from "../index.ts";
 import type { Stage } from "./stage.ts";
 
 export async function blacklistServer({ as, check, refused, sandbox }: Stage): Promise<void> {
