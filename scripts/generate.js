@@ -152,6 +152,7 @@ async function main() {
 
 try {
   await main();
+  await import("./text-types.js");
 } catch (error) {
   console.error(`generate: the database clients could not be made\n${error instanceof Error ? error.message : String(error)}`);
   process.exitCode = 1;

@@ -2,7 +2,7 @@ import { createCommandRunner } from "./commands/runner.ts";
 import { createFiles } from "./commands/files.ts";
 import { createPendingInteractions, type PendingInteractions } from "./commands/pending-interactions.ts";
 import type { CommandTable } from "./commands/table.ts";
-import { translator } from "./commands/texts.ts";
+import { translator } from "./kit/say.ts";
 import type { Control } from "./discord/command.ts";
 import { createVerbs, type RequestPlaces, type Verbs, type VerbsDeps } from "./commands/verbs.ts";
 import type { Core } from "./core.ts";

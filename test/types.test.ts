@@ -73,16 +73,22 @@ export const kind = kinds["poach"];`,
 export const kind = kinds["poaching"];`,
   },
   "a mistyped text": {
-    sound: `import { translator } from "ROOT/src/commands/texts.ts";
+    sound: `import { translator } from "ROOT/src/kit/say.ts";
 export const text = translator("de")("review queue");`,
-    broken: `import { translator } from "ROOT/src/commands/texts.ts";
+    broken: `import { translator } from "ROOT/src/kit/say.ts";
 export const text = translator("de")("review queu");`,
   },
-  "a text that a language lacks": {
-    sound: `import { texts } from "ROOT/src/kernel/texts.ts";
-export const own = texts({ en: { "x y": "One" }, de: { "x y": "Eins" } });`,
-    broken: `import { texts } from "ROOT/src/kernel/texts.ts";
-export const own = texts({ en: { "x y": "One", "x z": "Two" }, de: { "x y": "Eins" } });`,
+  "a text without what it fills in": {
+    sound: `import { translator } from "ROOT/src/kit/say.ts";
+export const text = translator("de")("say page", { page: 3 });`,
+    broken: `import { translator } from "ROOT/src/kit/say.ts";
+export const text = translator("de")("say page");`,
+  },
+  "a text that is given something else than it fills in": {
+    sound: `import { translator } from "ROOT/src/kit/say.ts";
+export const text = translator("de")("say page", { page: 3 });`,
+    broken: `import { translator } from "ROOT/src/kit/say.ts";
+export const text = translator("de")("say page", { pages: 3 });`,
   },
   "a feature that needs what nothing before it makes": {
     sound: `import { compose, feature } from "ROOT/src/compose.ts";

@@ -5,7 +5,7 @@ import type { Choice, Reply, Row } from "../discord/command.ts";
 import type { CommandIds } from "../discord/registration/command-ids.ts";
 import type { Call } from "../kernel/call.ts";
 import type { PermissionKey } from "../kernel/permissions.ts";
-import type { Translate, TextKey } from "./texts.ts";
+import type { Translate, TextKey } from "../kit/say.ts";
 import type { Unit } from "./typed-times.ts";
 
 /** What was given to a command, as plain data: people, roles, channels and files by their ids. */

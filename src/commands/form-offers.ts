@@ -7,7 +7,7 @@ import { refusedOptions } from "./form-checks.ts";
 import { againRow, withMends } from "./forms.ts";
 import type { PendingInteraction, PendingInteractions } from "./pending-interactions.ts";
 import type { CommandTable } from "./table.ts";
-import type { Translate } from "./texts.ts";
+import type { Translate } from "../kit/say.ts";
 
 type OfferFor = (error: unknown, asked: PendingInteraction, call: Call, t: Translate) => Offer;
 

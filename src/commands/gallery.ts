@@ -10,7 +10,7 @@ import type { Page } from "../kernel/page.ts";
 import type { Wording } from "./entry.ts";
 import { readOptional } from "./records.ts";
 import { cut, lineText, momentOf, showView } from "./show.ts";
-import type { Translate } from "./texts.ts";
+import type { Translate } from "../kit/say.ts";
 import { Readable } from "node:stream";
 import { ProblemError } from "../kernel/errors.ts";
 

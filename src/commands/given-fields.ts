@@ -2,7 +2,8 @@ import type { FindGiven, GivenField } from "../discord/field-lines.ts";
 import type { FieldError } from "../kernel/errors.ts";
 import { isSnowflake } from "../kernel/fields.ts";
 import type { CommandInput, Entry, FieldSpec, OptionSpec } from "./entry.ts";
-import { keysOf, languages, textOf } from "./texts.ts";
+import { keysOf, textOf } from "./texts.ts";
+import { languages } from "../kit/say.ts";
 import type { VerbInput } from "./verbs.ts";
 
 /** A place of a command where something is given. */

@@ -1,5 +1,5 @@
 import { parseDuration } from "../kernel/fields.ts";
-import type { Translate } from "./texts.ts";
+import type { Translate } from "../kit/say.ts";
 import { lengthOf, type LengthParts, type Unit, unitNames } from "./typed-times.ts";
 
 /** A length in the units it was written in, in words. */

@@ -9,7 +9,7 @@ import type { PendingInteraction, PendingInteractions } from "./pending-interact
 import { pickRow } from "./press.ts";
 import { showLine } from "./show.ts";
 import type { CommandTable } from "./table.ts";
-import { textFor, type Translate } from "./texts.ts";
+import { textFor, type Translate } from "../kit/say.ts";
 import type { Verbs } from "./verbs.ts";
 
 const pageSize = 10;

@@ -1,7 +1,8 @@
 import type { RESTPostAPIApplicationCommandsJSONBody } from "discord.js";
 import type { Entry, OptionKind, OptionSpec } from "./entry.ts";
 import type { CommandTable } from "./table.ts";
-import { choiceKeys, keysOf, languages, textOf } from "./texts.ts";
+import { choiceKeys, keysOf, textOf } from "./texts.ts";
+import { languages } from "../kit/say.ts";
 
 const subcommand = 1;
 const group = 2;

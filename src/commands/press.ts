@@ -4,7 +4,7 @@ import type { Entry, CommandInput, OptionSpec, PickSpec, PressSpec, Wording } fr
 import { cut, momentOf } from "./show.ts";
 import { sentenceText } from "../discord/sentence.ts";
 import type { HeldView } from "../kernel/held.ts";
-import type { Translate } from "./texts.ts";
+import type { Translate } from "../kit/say.ts";
 
 /** What a button or a menu carries, by the names of the options it stands for. */
 type Carried = Readonly<Record<string, string | undefined>>;

@@ -5,7 +5,7 @@ import { isSnowflake } from "../kernel/fields.ts";
 import type { CommandInput, Wording } from "./entry.ts";
 import { picked, textIn } from "./input.ts";
 import { labelOf, mentionOf } from "./show.ts";
-import type { Translate } from "./texts.ts";
+import type { Translate } from "../kit/say.ts";
 import { annotated } from "../operations/route.ts";
 import type { Call } from "../kernel/call.ts";
 import { ProblemError, problems } from "../kernel/errors.ts";

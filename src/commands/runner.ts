@@ -35,7 +35,7 @@ import { rawReply } from "./gallery.ts";
 import { showView } from "./show.ts";
 import { type CommandTable, nameOf } from "./table.ts";
 import { timeChoices, withTimes } from "./time-options.ts";
-import { translator } from "./texts.ts";
+import { translator } from "../kit/say.ts";
 import type { Verbs } from "./verbs.ts";
 
 const choiceLimit = 25;

@@ -5,7 +5,8 @@ import { escapeText } from "../discord/replies.ts";
 import type { Operator } from "../config/config.ts";
 import { permissionText, sentenceText } from "../discord/sentence.ts";
 import { isSnowflake, parseDuration, snowflakeForm } from "../kernel/fields.ts";
-import { choiceKeys, textFor, type Translate } from "./texts.ts";
+import { choiceKeys } from "./texts.ts";
+import { textFor, type Translate } from "../kit/say.ts";
 import { lengthText } from "./length-text.ts";
 
 const limits = { fields: 25, name: 256, value: 1024, title: 256, all: 5500, line: 300, called: 100 } as const;

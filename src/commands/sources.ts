@@ -4,7 +4,7 @@ import type { CommandInput, SourceSpec } from "./entry.ts";
 import type { Page } from "../kernel/page.ts";
 import { readOptional } from "./records.ts";
 import { cut } from "./show.ts";
-import type { Translate } from "./texts.ts";
+import type { Translate } from "../kit/say.ts";
 
 export const choiceLimit = 25;
 const long = 100;

@@ -1,6 +1,6 @@
 import type { Call } from "../kernel/call.ts";
 import type { Page } from "../kernel/page.ts";
-import type { Translate, TextKey } from "./texts.ts";
+import type { Translate, TextKey } from "../kit/say.ts";
 import { textIn } from "./input.ts";
 import type { CommandInput, Wording } from "./entry.ts";
 import { idText, personOf, unlessRefused } from "./records.ts";

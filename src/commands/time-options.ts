@@ -3,7 +3,7 @@ import type { FieldError } from "../kernel/errors.ts";
 import type { CommandInput, Entry, TimeSpec } from "./entry.ts";
 import { partsText } from "./length-text.ts";
 import { minuteOf } from "./sources.ts";
-import type { Translate } from "./texts.ts";
+import type { Translate } from "../kit/say.ts";
 import {
   isNone,
   isPermanent,
@@ -17,7 +17,7 @@ import {
   permanentWords,
   type Unit,
   unitNames,
-  units,
+  wordsOf,
 } from "./typed-times.ts";
 
 /** What was given, with lengths and times as the HTTP API takes them. What is none stays as it was typed, for the route to refuse. */
@@ -99,7 +99,7 @@ function lengthsFor(text: string, usual = usualLengths): LengthParts[] {
   const whole = partsOf(text.replace(/^(?:in|vor) | ago$/gi, ""));
   const [, count, start = ""] = halfTyped.exec(text) ?? [];
   const fitting =
-    start === "" ? usualUnits : unitNames.filter((unit) => units[unit].words.some((word) => word.startsWith(start.toLowerCase())));
+    start === "" ? usualUnits : unitNames.filter((unit) => wordsOf(unit).some((word) => word.startsWith(start.toLowerCase())));
   const guessed = count === undefined ? [] : fitting.map((unit) => new Map([[unit, Number(count)]]));
   return [...(whole === undefined ? [] : [whole]), ...guessed];
 }

@@ -1,5 +1,6 @@
 import { snowflakeForm } from "../kernel/fields.ts";
-import { english, escapeText, type Translate } from "./replies.ts";
+import { inEnglish, type Translate } from "../kit/say.ts";
+import { escapeText } from "./replies.ts";
 import { sentenceText } from "./sentence.ts";
 
 /**
@@ -22,7 +23,7 @@ export function confirmedText(summary: string, t: Translate): string {
 }
 
 /** How much room a change takes. @param summary as in {@link confirmedText} */
-export const confirmedSize = (summary: string): number => confirmedText(summary, english).length;
+export const confirmedSize = (summary: string): number => confirmedText(summary, inEnglish).length;
 
 /** Nothing but marks is added, and a person is mentioned beside their id: the line says what was given, to the letter. */
 function lineText(line: string): string {

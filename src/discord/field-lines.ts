@@ -1,6 +1,7 @@
 import type { FieldError } from "../kernel/errors.ts";
 import { datetimeText, otherForm, requiredText } from "../kernel/issue-texts.ts";
-import { escapeText, type Translate } from "./replies.ts";
+import type { Translate } from "../kit/say.ts";
+import { escapeText } from "./replies.ts";
 import { sentenceText } from "./sentence.ts";
 
 /** Where a wrong field was given. */

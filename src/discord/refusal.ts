@@ -5,7 +5,8 @@ import { isSnowflake } from "../kernel/fields.ts";
 import { fieldErrors } from "../kernel/validation.ts";
 import { fieldLines, type FindGiven } from "./field-lines.ts";
 import type { Reply } from "./command.ts";
-import { english, escapeText, type Translate } from "./replies.ts";
+import { inEnglish, type Translate } from "../kit/say.ts";
+import { escapeText } from "./replies.ts";
 import { permissionText, sentenceText, taskText } from "./sentence.ts";
 
 /** What goes with a refusal, so that the input is not lost: buttons for another attempt, files, further lines. */
@@ -48,7 +49,7 @@ export function refusalIn(error: unknown): ProblemError | undefined {
 }
 
 /** Translates a refusal into a reply: what went wrong and what to do, then the code; undefined if the error is no refusal. */
-export function refusalReply(error: unknown, t: Translate = english, at: RefusedAt = {}): Reply | undefined {
+export function refusalReply(error: unknown, t: Translate = inEnglish, at: RefusedAt = {}): Reply | undefined {
   const refusal = refusalIn(error);
   if (refusal === undefined) return undefined;
   const lines = refusalLines(refusal, t, at);

@@ -1,48 +1,9 @@
 import { type APIEmbed, MessageFlags } from "discord-api-types/v10";
-import type { Texts } from "../kernel/texts.ts";
+import { inEnglish, type Translate } from "../kit/say.ts";
 import type { Reply, Row } from "./command.ts";
 import { cutText, isBlank } from "./cut-text.ts";
 import { fitRows } from "./interactions/component-limits.ts";
 import { fitEmbeds, fitFiles } from "./interactions/message-limits.ts";
-import { refusalTexts } from "./refusal-texts.ts";
-
-/** The text of a key in one language; `{name}` in it is replaced. */
-export type Translate = (
-  key:
-    | keyof typeof interactionTexts
-    | keyof typeof refusalTexts.en
-    | `= ${string}`
-    | `label ${string}`
-    | `problem ${string}`
-    | `permission ${string}`
-    | `! ${string}`,
-  filled?: Readonly<Record<string, string | number>>,
-) => string;
-
-/** The texts of the interaction handler in English. Other languages have the same keys among their texts. */
-export const interactionTexts = {
-  "door unknown": "This command is not known here (any more).",
-  "door other-server":
-    "This server does not belong to the community this bot serves, so commands do nothing here. Use them in a server of the community; if this is one, ask the operator of the bot to add its id to GUILD_IDS.",
-  "door not-here": "This is not served here.",
-  "door below": "The answer is below, for everyone here.",
-  "door failed": "Something went wrong here. If you report it, name this number: {number}",
-  "door wait": "Try again {at}.",
-  "door new-here":
-    "Is this service new here? Whoever runs it names the first owner (`provost bootstrap --owner`); an owner then says with `/setup` who is staff.",
-  "door cut": "… (cut: the full text is too long for a message)",
-  "door cut-file": "… (cut: the file {file} has all of it)",
-  "door typed-file": "what-you-typed.txt",
-  "door typed": "What you typed is in {file}.",
-  "door attach-again": "Attach again: {files}",
-  "door controls-cut": "Not every button and choice has room here.",
-  "door files-cut": "Too large for a message: {files}. Take it over HTTP or the command line.",
-};
-
-const englishTexts: Texts = { ...interactionTexts, ...refusalTexts.en };
-
-export const english: Translate = (key, filled = {}) =>
-  (englishTexts[key] ?? key.replace(/^[!=] /, "")).replaceAll(/\{(\w+)\}/g, (whole, name: string) => filled[name]?.toString() ?? whole);
 
 const contentLimit = 2000;
 const wholeFile = "answer.txt";
@@ -67,7 +28,7 @@ interface SentMessage {
 /**
  * Fits a reply into Discord's limits; it never pings. Cut texts are marked, mentioned in a note, and attached in full as a file.
  */
-export function messageOf(reply: Reply, t: Translate = english): SentMessage {
+export function messageOf(reply: Reply, t: Translate = inEnglish): SentMessage {
   const fitted = fitEmbeds(reply.embeds ?? []);
   const { rows, isCut: hasLostControls } = fitRows(reply.components ?? []);
   const isCut = fitted.isCut || reply.content.length > contentLimit;
@@ -87,7 +48,7 @@ export function messageOf(reply: Reply, t: Translate = english): SentMessage {
 export const onlyForAsker = MessageFlags.Ephemeral;
 
 /** The reply after an unexpected error: only the number to report. */
-export function neutralReply(requestId: string, t: Translate = english): Reply {
+export function neutralReply(requestId: string, t: Translate = inEnglish): Reply {
   return { content: t("door failed", { number: requestId }) };
 }
 

@@ -1,6 +1,7 @@
 import { snowflakeForm } from "../kernel/fields.ts";
 import { catalog } from "../kernel/permissions.ts";
-import { escapeText, type Translate } from "./replies.ts";
+import type { Translate } from "../kit/say.ts";
+import { escapeText } from "./replies.ts";
 
 /** A word of a sentence that Discord can show better than as it stands. */
 interface Shape {

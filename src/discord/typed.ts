@@ -1,5 +1,6 @@
 import type { FormInteraction, ReplyFile } from "./command.ts";
-import { escapeText, type Translate } from "./replies.ts";
+import type { Translate } from "../kit/say.ts";
+import { escapeText } from "./replies.ts";
 
 /** What was filled into a form, by the names of its fields. */
 export interface Typed {

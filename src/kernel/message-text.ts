@@ -7,77 +7,13 @@ import {
   type MediaPart,
   type MessageParts,
 } from "./message-parts.ts";
-import { texts } from "./texts.ts";
+import { inEnglish, type Translate } from "../kit/say.ts";
 
-/** What is said of the parts of a message. */
-export const messageTexts = texts({
-  en: {
-    "message kind": "System message: {kind}",
-    "message by": "By {name}",
-    "message command": "{user} used {name}",
-    "message pressed": "Made by {user}, in answer to an interaction",
-    "message file": "File: {name}",
-    "message voice": "Voice message, {seconds} s: {name}",
-    "message sticker": "Sticker: {name}",
-    "message poll": "Poll: {question}",
-    "message votes": "{answer}: {votes} votes",
-    "message poll-end": "Ends {at}",
-    "message media": "Picture or video: {name}",
-    "message call": "Call",
-    "message thread": "Thread: {name}",
-    "message activity": "Invitation to an activity: {name}",
-    "message subscription": "Subscription: {name}",
-    "message purchase": "Purchase: {name}",
-    "message theme": "Theme: {colors}",
-    "message reactions": "Reactions: {reactions}",
-    "message forwarded": "Forwarded message:",
-    "message reply": "In reply to {user}:",
-    "message gap unread": "Could not be read: {at}",
-    "message gap unknown": "Not known to this version, and not kept: {at}",
-    "message gap cut": "Shortened: {at}",
-    "message gap replaced": "Characters that cannot be stored were replaced: {at}",
-    "message gap not_fetched": "File not fetched, as there are too many: {at}",
-    "message gap hidden": "Discord does not show the bot the text: it lacks the Message Content Intent",
-  },
-  de: {
-    "message kind": "Systemnachricht: {kind}",
-    "message by": "Von {name}",
-    "message command": "{user} hat {name} benutzt",
-    "message pressed": "Von {user} durch eine Interaktion ausgelöst",
-    "message file": "Datei: {name}",
-    "message voice": "Sprachnachricht, {seconds} s: {name}",
-    "message sticker": "Sticker: {name}",
-    "message poll": "Umfrage: {question}",
-    "message votes": "{answer}: {votes} Stimmen",
-    "message poll-end": "Endet {at}",
-    "message media": "Bild oder Video: {name}",
-    "message call": "Anruf",
-    "message thread": "Thread: {name}",
-    "message activity": "Einladung zu einer Aktivität: {name}",
-    "message subscription": "Abo: {name}",
-    "message purchase": "Kauf: {name}",
-    "message theme": "Farbschema: {colors}",
-    "message reactions": "Reaktionen: {reactions}",
-    "message forwarded": "Weitergeleitete Nachricht:",
-    "message reply": "Antwort auf {user}:",
-    "message gap unread": "Nicht lesbar: {at}",
-    "message gap unknown": "Dieser Version unbekannt und nicht aufbewahrt: {at}",
-    "message gap cut": "Gekürzt: {at}",
-    "message gap replaced": "Zeichen, die sich nicht speichern lassen, wurden ersetzt: {at}",
-    "message gap not_fetched": "Datei nicht abgerufen, weil es zu viele sind: {at}",
-    "message gap hidden": "Discord zeigt dem Bot den Text nicht: Ihm fehlt der Message Content Intent",
-  },
-});
-
-/** The text of one of these keys; `{name}` is filled in. */
-export type SayMessage = (key: keyof typeof messageTexts.en, filled?: Readonly<Record<string, string | number>>) => string;
-
-/** In English, as answers over HTTP have it. */
-export const sayInEnglish: SayMessage = (key, filled = {}) =>
-  messageTexts.en[key].replaceAll(/\{(\w+)\}/g, (whole, name: string) => filled[name]?.toString() ?? whole);
+/** The text of one of the keys of messages. */
+export type SayMessage = Translate;
 
 /** Everything that a message shows, in words. Its files are named, and what was not kept. */
-export function wordsOf(message: { content: string; parts: MessageParts }, say: SayMessage = sayInEnglish): string {
+export function wordsOf(message: { content: string; parts: MessageParts }, say: SayMessage = inEnglish): string {
   const { forwards = [], reply_to: reply, reactions = [], gaps = [] } = message.parts;
   const counts = reactions.map(({ emoji, count = 0 }) => `${emojiText(emoji) ?? "?"} ${count.toString()}`);
   return lines([

@@ -81,7 +81,7 @@ function docs({ t, base, language }: Reader, version: string) {
         <link rel="icon" href="${base}/favicon.ico" />
       </head>
       <body>
-        <noscript><p lang="${language}">${filled(t("page docs no-script"), { document })}</p></noscript>
+        <noscript><p lang="${language}">${filled(t, "page docs no-script", { document })}</p></noscript>
         <script id="api-reference" data-configuration="${configuration}" src="${base}${scriptPath}?v=${version}"></script>
       </body>
     </html>`;

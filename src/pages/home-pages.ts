@@ -28,13 +28,13 @@ function home(reader: Reader, hasAppeals: boolean): Promise<WrittenPage> {
     html`<p>${t("page home intro")}</p>
       <section>
         <h2>${t("page home member")}</h2>
-        <p>${filled(t("page home privacy-rest"), { link: html`<a href="${linkTo(reader, "/privacy")}">${t("page home privacy")}</a>` })}</p>
+        <p>${filled(t, "page home privacy-rest", { link: html`<a href="${linkTo(reader, "/privacy")}">${t("page home privacy")}</a>` })}</p>
         ${hasAppeals ? html`<p><a href="${linkTo(reader, "/appeal")}">${t("page home appeal")}</a></p>` : ""}
       </section>
       <section>
         <h2>${t("page home client")}</h2>
         <p>
-          ${filled(t("page home client-rest"), {
+          ${filled(t, "page home client-rest", {
             docs: html`<a href="${base}/docs">${t("page home docs")}</a>`,
             document: html`<a href="${base}/openapi.json">${t("page home document")}</a>`,
             health: html`<a href="${base}/health">${t("page home health")}</a>`,

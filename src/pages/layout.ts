@@ -1,5 +1,6 @@
 import { html } from "hono/html";
-import { pageLanguages, type Language } from "./language.ts";
+import { languages, translator, type TextKey, type Translate, type ValuesFor } from "../kit/say.ts";
+import type { Language } from "./language.ts";
 import type { Reader } from "./reader.ts";
 
 /** HTML whose inserted texts have been made harmless. */
@@ -49,44 +50,41 @@ export function languageHeaders({ language }: WrittenPage): Record<"content-lang
 
 /** Who runs this installation, and whom to ask. */
 function contact({ t, operator: { name, contact: address } }: Reader): Markup {
-  const runBy = name === null ? "" : filled(t("page run-by"), { operator: html`<strong>${name}</strong>` });
+  const runBy = name === null ? "" : filled(t, "page run-by", { operator: html`<strong>${name}</strong>` });
   const mail = address?.startsWith("mailto:") === true ? address.slice("mailto:".length) : undefined;
   if (address === null) return html`<p>${runBy} ${t("page ask-staff")}</p>`;
   const link = html`<a href="${address}" rel="noreferrer">${mail ?? t("page ask-here")}</a>`;
-  return html`<p>${runBy} ${filled(t(mail === undefined ? "page ask" : "page ask-mail"), { contact: link })}</p>`;
+  return html`<p>${runBy} ${filled(t, mail === undefined ? "page ask" : "page ask-mail", { contact: link })}</p>`;
 }
-
-const languageNames: Readonly<Record<Language, string>> = { en: "English", de: "Deutsch" };
 
 /** The same page in the other languages. */
 function otherLanguages({ language, canSwitch }: Reader): Markup | "" {
-  const others = canSwitch ? pageLanguages.filter((one) => one !== language) : [];
-  return html`${others.map((one) => html`<p><a href="?locale=${one}" lang="${one}" hreflang="${one}">${languageNames[one]}</a></p>`)}`;
+  const others = canSwitch ? Object.keys(languages).filter((one) => one !== language) : [];
+  return html`${others.map((one) => html`<p><a href="?locale=${one}" lang="${one}" hreflang="${one}">${translator(one)("language name")}</a></p>`)}`;
 }
 
-/** A text with markup or other texts in the place of its `{names}`. */
-export function filled(text: string, values: Readonly<Record<string, Markup | string>>): Markup {
-  const parts = text.split(/\{(\w+)\}/);
-  return html`${parts.map((part, index) => (index % 2 === 0 ? part : (values[part] ?? "")))}`;
+/** A text with markup or other texts for what is filled in. */
+export function filled<Key extends TextKey>(t: Translate, key: Key, ...[values = {}]: ValuesFor<Key, Markup | string>): Markup {
+  const given = values as Readonly<Record<string, Markup | string>>;
+  const marks = Object.fromEntries(Object.keys(given).map((name) => [name, `\u0000${name}\u0000`]));
+  const parts = t(key as "= ", ...([marks] as unknown as [])).split("\u0000");
+  return html`${parts.map((part, index) => (index % 2 === 0 ? part : (given[part] ?? "")))}`;
 }
-
-/** English as it is written outside of America: days before months, 24 hours. */
-const locales: Readonly<Record<Language, string>> = { en: "en-GB", de: "de-DE" };
 
 /** A time as people read it, in UTC, with the exact one for programs. */
-export function timeText({ language }: Reader, at: Date): Markup {
-  const format = new Intl.DateTimeFormat(locales[language], { dateStyle: "long", timeStyle: "short", timeZone: "UTC" });
+export function timeText({ t }: Reader, at: Date): Markup {
+  const format = new Intl.DateTimeFormat(t("language dates"), { dateStyle: "long", timeStyle: "short", timeZone: "UTC" });
   return html`<time datetime="${at.toISOString()}">${format.format(at)} UTC</time>`;
 }
 
 /** A number of minutes, days or the like in words. */
-export function durationText({ language }: Reader, count: number, unit: "second" | "minute" | "hour" | "day"): string {
-  return new Intl.NumberFormat(locales[language], { style: "unit", unit, unitDisplay: "long" }).format(count);
+export function durationText({ t }: Reader, count: number, unit: "second" | "minute" | "hour" | "day"): string {
+  return new Intl.NumberFormat(t("language dates"), { style: "unit", unit, unitDisplay: "long" }).format(count);
 }
 
 /** Names in a row, such as "Harbour, Lighthouse and Quarry". */
-export function listText({ language }: Reader, names: readonly string[]): string {
-  return new Intl.ListFormat(locales[language]).format(names);
+export function listText({ t }: Reader, names: readonly string[]): string {
+  return new Intl.ListFormat(t("language dates")).format(names);
 }
 
 /** The one style of the pages: readable on a phone, light and dark. */

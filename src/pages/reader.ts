@@ -1,4 +1,4 @@
-import { translator, type Translate } from "../commands/texts.ts";
+import { translator, type Translate } from "../kit/say.ts";
 import type { Operator } from "../config/config.ts";
 import { header, type RequestInfo } from "../http/context.ts";
 import { languageNamed, negotiateLanguage, type Language } from "./language.ts";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { confirmedLimit, confirmedSize, confirmedText, givenLine, inReadingOrder } from "../../src/discord/confirmed-text.ts";
-import { translator } from "../../src/commands/texts.ts";
+import { translator } from "../../src/kit/say.ts";
 import { hostileTexts } from "../support/hostile.ts";
 import { sizeOf } from "../support/size.ts";
 

@@ -3,14 +3,12 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import type { z } from "zod";
 import { commandTable, routeTable } from "../../src/features.ts";
-import * as locales from "../../src/locales.ts";
-import type { Texts } from "../../src/kernel/texts.ts";
+import { languages, translator, type Texts } from "../../src/kit/say.ts";
 import { namelessFields, showLine, showView, titleFields, unshownFields } from "../../src/commands/show.ts";
-import { translator } from "../../src/commands/texts.ts";
 import { kinds } from "../../src/features/workflows/kinds/kinds.ts";
 
 const { entries } = commandTable();
-const { de, en }: Record<"de" | "en", Texts> = locales;
+const { de, en } = languages as Record<"de" | "en", Texts>;
 
 /** Operations, or a field of what they answer, whose own wording makes use of the general card, by the file it stands in. */
 const ownWording: Readonly<Record<string, readonly string[]>> = {

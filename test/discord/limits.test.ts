@@ -5,7 +5,7 @@ import { cutText } from "../../src/discord/cut-text.ts";
 import { fitChoices, fitForm } from "../../src/discord/interactions/component-limits.ts";
 import { escapeText, messageOf } from "../../src/discord/replies.ts";
 import { showLine, showView } from "../../src/commands/show.ts";
-import { translator } from "../../src/commands/texts.ts";
+import { translator } from "../../src/kit/say.ts";
 import { hostileTexts } from "../support/hostile.ts";
 import { choiceProblems, formProblems, messageProblems } from "../support/openapi-limits.ts";
 

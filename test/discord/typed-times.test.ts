@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { TimeSpec } from "../../src/commands/entry.ts";
-import { translator } from "../../src/commands/texts.ts";
+import { translator } from "../../src/kit/say.ts";
 import { lengthText } from "../../src/commands/length-text.ts";
 import { timeChoices, withTimes } from "../../src/commands/time-options.ts";
 import {
@@ -14,6 +14,7 @@ import {
   permanentWords,
   type Unit,
   unitNames,
+  wordsOf,
   units,
 } from "../../src/commands/typed-times.ts";
 import { parseDuration } from "../../src/kernel/fields.ts";
@@ -90,7 +91,7 @@ describe("a length as people type it", () => {
       fc.property(written, (pieces) => {
         const text = pieces
           .map(({ unit, count, word, joint, gap, isUpper }, index) => {
-            const words = units[unit].words;
+            const words = wordsOf(unit);
             const chosen = words[word % words.length] ?? "";
             return `${index === 0 ? "" : joint}${count.toString()}${gap}${isUpper && chosen !== "m" ? chosen.toUpperCase() : chosen}`;
           })
@@ -231,6 +232,6 @@ describe("what is offered while it is typed", () => {
 });
 
 test("every word of a unit and of no end means one thing", () => {
-  const words = (Object.keys(units) as Unit[]).flatMap((unit) => [...units[unit].words] as string[]);
+  const words = (Object.keys(units) as Unit[]).flatMap((unit) => [...wordsOf(unit)] as string[]);
   expect(new Set([...words, ...permanentWords]).size).toBe(words.length + permanentWords.length);
 });

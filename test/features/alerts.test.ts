@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { alertMessage } from "../../src/features/alerts/commands/alert-message.ts";
-import { translator } from "../../src/commands/texts.ts";
+import { translator } from "../../src/kit/say.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { alertKinds } from "../../src/kernel/vocabulary.ts";

@@ -1,9 +1,9 @@
 // @module-tag sqlite
 import { describe, expect, test } from "vitest";
-import { de, deJoints, deSentences } from "../../src/locales.ts";
+import { deJoints, deSentences } from "../../src/locales.ts";
+import { languages, type Texts } from "../../src/kit/say.ts";
 import { catalog } from "../../src/kernel/permissions.ts";
 import { createSentences } from "../../src/kernel/sentences.ts";
-import type { Texts } from "../../src/kernel/texts.ts";
 import { sourceSentences, type SourceSentence } from "../support/source-sentences.ts";
 
 /** Sentences that no reply in Discord shows, by where they stand. */
@@ -27,7 +27,6 @@ const elsewhere: readonly { path: RegExp; around?: RegExp; unless?: RegExp; text
   { path: /^src\/features\/events\//, because: "only clients over HTTP follow events" },
   { path: /^src\/features\/workflows\/bulk\//, because: "only clients over HTTP decide in bulk" },
   { path: /^src\/features\/privacy\/(privacy\.policy|parts\/parts)\.ts$/, because: "the HTTP API has it; pages word it from their texts" },
-  { path: /^src\/discord\/replies\.ts$/, because: "it has a key among the texts" },
   { path: /^src\/features\/workflows\/commands\/notices\.ts$/, because: "it joins texts that have keys" },
 ];
 
@@ -123,7 +122,7 @@ const isWanted = (path: string): boolean =>
   !/\.(texts|sentences)\.ts$|\/refusal-texts\.ts$|\/locales\//.test(path);
 
 const translate = createSentences(deSentences, { joints: deJoints });
-const german: Texts = de;
+const german: Texts = languages["de"] ?? {};
 
 const all = sourceSentences(isWanted);
 const said = all.filter((one) => !isElsewhere(one));

@@ -9,9 +9,8 @@ import { matchKinds, matchStatuses } from "../../src/features/intelligence/intel
 import { privacyResults } from "../../src/features/privacy/privacy.html.ts";
 import { statuses as requestStatuses } from "../../src/features/workflows/state/table.ts";
 import { problems } from "../../src/kernel/errors.ts";
-import type { Texts } from "../../src/kernel/texts.ts";
 import { authorizationPurposes, workflowKinds } from "../../src/kernel/vocabulary.ts";
-import * as locales from "../../src/locales.ts";
+import { languages, type Texts } from "../../src/kit/say.ts";
 import { negotiateLanguage } from "../../src/pages/language.ts";
 import type { User } from "../../sandbox/index.ts";
 import { createWorld, type World } from "../support/world.ts";
@@ -223,7 +222,7 @@ describe("a German page", () => {
     const ofCases = [...Object.keys(outcomes), ...Object.values(outcomes).flat(), ...caseStatuses];
     const ofRecords = [...workflowKinds, ...requestStatuses, ...blacklistStatuses, ...matchKinds, ...matchStatuses];
     const stored = [...ofCases, ...ofRecords, ...authorizationPurposes, "pending", "opened", ...endedStatuses];
-    const { en, de }: Record<"en" | "de", Texts> = locales;
+    const { en, de }: Record<"en" | "de", Texts> = languages as Record<"de" | "en", Texts>;
     expect(stored.length).toBeGreaterThan(50);
     for (const texts of [en, de])
       expect(stored.filter((value) => texts[`case = ${value}`] === undefined && texts[`= ${value}`] === undefined)).toEqual([]);

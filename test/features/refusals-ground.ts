@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { translator } from "../../src/commands/texts.ts";
+import { translator } from "../../src/kit/say.ts";
 import { catalog } from "../../src/kernel/permissions.ts";
 import type { User } from "../../sandbox/index.ts";
 import type { World } from "../support/world.ts";

@@ -2,7 +2,7 @@ import type { APIEmbed } from "discord.js";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { queueBoard, personalCard, sharedCard } from "../../src/features/workflows/commands/card.ts";
-import { translator, type Translate } from "../../src/commands/texts.ts";
+import { translator, type Translate } from "../../src/kit/say.ts";
 import type { CardMessage } from "../../src/discord/rest/cards.ts";
 import { actions, openStatuses, statuses } from "../../src/features/workflows/state/table.ts";
 import { WorkflowView } from "../../src/features/workflows/requests/workflows.schema.ts";

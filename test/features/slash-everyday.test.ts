@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { PendingInteraction } from "../../src/commands/pending-interactions.ts";
 import { menuCommand } from "../../src/commands/menus.ts";
-import { translator } from "../../src/commands/texts.ts";
+import { translator } from "../../src/kit/say.ts";
 import { commandTable } from "../../src/features.ts";
 import { ProblemError } from "../../src/kernel/errors.ts";
 import { messageOf } from "../../src/discord/replies.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { translator } from "../../src/commands/texts.ts";
+import { translator } from "../../src/kit/say.ts";
 import { staffAtConsole } from "../contract/world.ts";
 import { createWorld } from "../support/world.ts";
 import { filePunishment } from "./review-ground.ts";

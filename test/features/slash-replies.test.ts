@@ -1,7 +1,7 @@
 import { commandTable } from "../../src/features.ts";
 import { describe, expect, test } from "vitest";
 import { commandPayloads } from "../../src/commands/payloads.ts";
-import { translator } from "../../src/commands/texts.ts";
+import { translator } from "../../src/kit/say.ts";
 import { refusalReply } from "../../src/discord/refusal.ts";
 import { type ProblemCode, ProblemError, problems } from "../../src/kernel/errors.ts";
 import { shareWorld, staffAtConsole } from "../contract/world.ts";

@@ -1,7 +1,7 @@
 // @module-tag sqlite
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { translator } from "../../src/commands/texts.ts";
+import { translator } from "../../src/kit/say.ts";
 import type { FieldError } from "../../src/kernel/errors.ts";
 import { check, fieldErrors } from "../../src/kernel/validation.ts";
 

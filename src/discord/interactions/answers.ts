@@ -1,7 +1,8 @@
 import type { Logger } from "pino";
 import type { ComponentInteraction, Form, FormInteraction, MenuInteraction, Opened, Reply, SlashInteraction } from "../command.ts";
 import { fitForm } from "./component-limits.ts";
-import { messageOf, neutralReply, onlyForAsker, type Translate } from "../replies.ts";
+import type { Translate } from "../../kit/say.ts";
+import { messageOf, neutralReply, onlyForAsker } from "../replies.ts";
 import { type RefusedAt, refusalReply } from "../refusal.ts";
 import { refusalStatus, safeError } from "../rest/errors.ts";
 

@@ -17,7 +17,8 @@ import type {
 import { createAnswers, type Outcome, type Repliable } from "./answers.ts";
 import { fitChoices } from "./component-limits.ts";
 import type { ServedGuilds } from "../guild-state.ts";
-import { english, onlyForAsker, type Translate } from "../replies.ts";
+import { inEnglish, type Translate } from "../../kit/say.ts";
+import { onlyForAsker } from "../replies.ts";
 import { refusalReply, RefusedCommand } from "../refusal.ts";
 import { typedIn, typedOffer } from "../typed.ts";
 import { safeError } from "../rest/errors.ts";
@@ -71,7 +72,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     actorOf,
     noteDenied,
     denialOf = () => undefined,
-    translator = () => english,
+    translator = () => inEnglish,
     claim,
     logger,
   } = options;

@@ -1,6 +1,6 @@
 import { feature } from "../../compose.ts";
 import type { Core } from "../../core.ts";
-import { translator } from "../../commands/texts.ts";
+import { translator } from "../../kit/say.ts";
 import type { ChannelsService } from "../channels/channels.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import type { FollowedEntries } from "../follows/entries.ts";

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { textFor, type Translate } from "../../commands/texts.ts";
+import { textFor, type Translate } from "../../kit/say.ts";
 import type { CommandSet, Entry, CommandInput, OptionSpec, Reply, Wording } from "../../commands/entry.ts";
 import { escapeText } from "../../discord/replies.ts";
 import { permissionText } from "../../discord/sentence.ts";

@@ -44,7 +44,7 @@ export async function consentPage(reader: Reader, consent: Consent): Promise<Wri
         <ul>
           ${scopes.map((scope) => html`<li>${t(`page scope ${scope}`)}</li>`)}
         </ul>
-        <p>${filled(t("page consent seen-by"), { community })}</p>
+        <p>${filled(t, "page consent seen-by", { community })}</p>
       </section>
       <form method="post" action="${linkTo(reader, `${path}/start`)}">
         <button class="agree" type="submit">${t("page consent agree")}</button>
@@ -67,16 +67,16 @@ function whoAsks({ t }: Reader, { client, staffMember }: Consent, community: str
   const strong = (name: string): Markup => html`<strong>${name}</strong>`;
   const names = { staff: strong(staffMember ?? t("page consent staff-member")), community: strong(community) };
   return client === null
-    ? filled(t("page consent who"), names)
-    : filled(t("page consent who-through"), { ...names, client: strong(client) });
+    ? filled(t, "page consent who", names)
+    : filled(t, "page consent who-through", { ...names, client: strong(client) });
 }
 
 /** The link may have been passed on: whoever it is for recognizes their own account, before Discord refuses another one. */
 function whoIsAsked(reader: Reader, { account, userId, now, expiresAt }: Consent): Markup {
   const { t } = reader;
   const id = html`<code>${userId}</code>`;
-  return filled(t("page consent for"), {
-    account: account === null ? filled(t("page consent account"), { id }) : html`<strong>@${account}</strong> (${id})`,
+  return filled(t, "page consent for", {
+    account: account === null ? filled(t, "page consent account", { id }) : html`<strong>@${account}</strong> (${id})`,
     minutes: durationText(reader, Math.max(1, Math.ceil((expiresAt.getTime() - now.getTime()) / 60_000)), "minute"),
     time: timeText(reader, expiresAt),
   });
@@ -106,7 +106,7 @@ function howToTakeBack(reader: Reader): Markup {
   const page = html`<a href="${linkTo(reader, "/privacy")}">${t("page consent privacy")}</a>`;
   return html`<section>
     <h2>${t("page consent back")}</h2>
-    <p>${filled(t("page consent back-page"), { page })}</p>
+    <p>${filled(t, "page consent back-page", { page })}</p>
     <p>${t("page consent back-discord")}</p>
   </section>`;
 }

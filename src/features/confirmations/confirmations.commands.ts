@@ -9,7 +9,7 @@ import { ProblemError } from "../../kernel/errors.ts";
 import { picked, textIn } from "../../commands/input.ts";
 import { pressButton, buttonOf, rowOf } from "../../commands/press.ts";
 import { readView } from "../../commands/records.ts";
-import { translator, type Translate } from "../../commands/texts.ts";
+import { translator, type Translate } from "../../kit/say.ts";
 import type { Verbs } from "../../commands/verbs.ts";
 
 const command = "confirm";

@@ -202,7 +202,7 @@ export const followsCommands: CommandSet = {
     "followed-entry": within(
       "listFollowedEntries",
       at,
-      ({ number, subject_id: id, category }: FollowedEntryView, t) => `${number} · ${id} · ${t(`= ${category}` as never)}`,
+      ({ number, subject_id: id, category }: FollowedEntryView, t) => `${number} · ${id} · ${t(`= ${category}`)}`,
       "number",
     ),
   },

@@ -1,4 +1,4 @@
-import type { KeyAfter } from "../../commands/texts.ts";
+import type { KeyAfter } from "../../kit/say.ts";
 
 interface Task {
   /** `<command> <path>` of what does it. */

@@ -3,7 +3,7 @@ import { textIn } from "../../commands/input.ts";
 import { nativePresses, pressButton, rowOf } from "../../commands/press.ts";
 import { card, pickedQuery, personOf } from "../../commands/records.ts";
 import { cut, enumLabel, lineText, momentOf } from "../../commands/show.ts";
-import type { Translate } from "../../commands/texts.ts";
+import type { Translate } from "../../kit/say.ts";
 import { escapeText } from "../../discord/replies.ts";
 import { guildActionKinds } from "../../kernel/vocabulary.ts";
 import type { GuildActionView, NativeActionView } from "./native-actions.schema.ts";

@@ -1,4 +1,4 @@
-import type { KeyAfter } from "../../commands/texts.ts";
+import type { KeyAfter } from "../../kit/say.ts";
 import type { CommandSet, Entry } from "../../commands/entry.ts";
 import type { DataExportView } from "./privacy.schema.ts";
 

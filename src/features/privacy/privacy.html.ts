@@ -52,7 +52,7 @@ export async function ownDataPage(reader: Reader, data: DataExportView, nameOf: 
   return layout(
     reader,
     t("page own"),
-    html`<p>${filled(t("page own signed-in"), { account: accountOf(data) })}</p>
+    html`<p>${filled(t, "page own signed-in", { account: accountOf(data) })}</p>
       ${sharedPart(reader, data)} ${serversPart(reader, data)} ${readsPart(reader, data)} ${recordsPart(reader, data, nameOf)}
       ${section(
         t("page own download"),

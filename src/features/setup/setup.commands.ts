@@ -15,7 +15,7 @@ import { directSetupEntries, reasonNames } from "./commands/direct.ts";
 import { listEntries, retryListActionEntry } from "./commands/lists.ts";
 import { webhookEntries, webhookSources } from "./commands/webhooks.ts";
 import { wizardReply } from "./commands/wizard.ts";
-import type { Translate } from "../../commands/texts.ts";
+import type { Translate } from "../../kit/say.ts";
 import { lengthText } from "../../commands/length-text.ts";
 
 const command = "setup";
@@ -146,7 +146,7 @@ function policyText(view: PolicyView, t: Translate): string {
   const spans = lengths.map((name) => [name.replaceAll("-", "_"), lengthText(view[`${name.replaceAll("-", "_")}_seconds` as never], t)]);
   return [
     policyLine(view, t),
-    t("setup policy-lengths", Object.fromEntries(spans) as Record<string, string>),
+    t("setup policy-lengths", Object.fromEntries(spans) as never),
     t(view.deny_needs_majority ? "setup denial-many" : "setup denial-one"),
     t(view.blind_votes ? "setup votes-blind" : "setup votes-open"),
     t(`setup told ${view.notify}`),

@@ -2,7 +2,7 @@ import type { GuildState } from "../../discord/guild-state.ts";
 import { createNoticeTexts } from "./commands/notices.ts";
 import { createReviewControls } from "./commands/controls.ts";
 import { queueBoard, sharedCard } from "./commands/card.ts";
-import { translator } from "../../commands/texts.ts";
+import { translator } from "../../kit/say.ts";
 import { workflowCommands } from "./workflows.commands.ts";
 import { feature } from "../../compose.ts";
 import type { Core } from "../../core.ts";

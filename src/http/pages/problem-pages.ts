@@ -77,7 +77,7 @@ function describe(code: ProblemCode, reader: Reader): Promise<WrittenPage> {
   return layout(
     reader,
     own === key ? title : own,
-    html`<p>${filled(t("page problem status"), { code: html`<code>${code}</code>`, status: status.toString() })}</p>
+    html`<p>${filled(t, "page problem status", { code: html`<code>${code}</code>`, status: status.toString() })}</p>
       ${paragraph(t(retryable ? "page problem retry" : "page problem no-retry"))}`,
   );
 }

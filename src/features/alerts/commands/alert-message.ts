@@ -1,7 +1,7 @@
 import type { APIButtonComponentWithCustomId } from "discord.js";
 import { alertPresses, pressButton, rowOf } from "../../../commands/press.ts";
 import { momentOf, cut } from "../../../commands/show.ts";
-import type { Translate } from "../../../commands/texts.ts";
+import type { Translate } from "../../../kit/say.ts";
 import type { CardMessage } from "../../../discord/rest/cards.ts";
 import { escapeText } from "../../../discord/replies.ts";
 import { sentenceText } from "../../../discord/sentence.ts";
@@ -99,7 +99,7 @@ export function alertMessage({ kind, isOver, data, at, summary }: ShownAlert, t:
     const description = t(summaryKey(summary), { count: summary.count, list });
     return { embeds: [{ title, description, color: colours.waiting, timestamp }], components: [rowOf(...summaryButtons(data, t))] };
   }
-  const description = t(`alert ${kind}`, filledFrom({ ...data, server: names.server ?? data["guild_id"] }, t));
+  const description = t(`alert ${kind}`, filledFrom({ ...data, server: names.server ?? data["guild_id"] }, t) as never);
   return {
     embeds: [{ title, description, color: colours.waiting, timestamp }],
     components: [rowOf(...buttonsOf[kind](data, t))],

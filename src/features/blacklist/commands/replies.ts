@@ -7,7 +7,7 @@ import { sentenceText } from "../../../discord/sentence.ts";
 import type { Reply, Wording, CommandInput, Question } from "../../../commands/entry.ts";
 import { card, colours, idText, personOf, subjectOf, withId, numberIn, pickedQuery, readOptional } from "../../../commands/records.ts";
 import { enumLabel, cut, mentionOf, momentOf } from "../../../commands/show.ts";
-import type { Translate } from "../../../commands/texts.ts";
+import type { Translate } from "../../../kit/say.ts";
 import { textIn } from "../../../commands/input.ts";
 import { askAboutSubjects, peopleIn } from "../../../commands/subject-question.ts";
 

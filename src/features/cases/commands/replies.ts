@@ -4,7 +4,7 @@ import type { Reply, Wording, OptionSpec, PressSpec } from "../../../commands/en
 import { pressButton } from "../../../commands/press.ts";
 import { card, colours, personOf, subjectOf, withId } from "../../../commands/records.ts";
 import { enumLabel, mentionOf, momentOf } from "../../../commands/show.ts";
-import type { Translate } from "../../../commands/texts.ts";
+import type { Translate } from "../../../kit/say.ts";
 import { sentenceText } from "../../../discord/sentence.ts";
 
 const priorityColours = { low: colours.low, normal: colours.plain, high: colours.high, critical: colours.critical } as const;

@@ -6,7 +6,7 @@ import type { CatalogView, RolePermissionsView } from "../permissions.schema.ts"
 import type { EffectiveView, UserPermissionsView } from "../users/users.schema.ts";
 import type { Reply } from "../../../commands/entry.ts";
 import { enumLabel, cut, codeText, momentOf } from "../../../commands/show.ts";
-import type { Translate } from "../../../commands/texts.ts";
+import type { Translate } from "../../../kit/say.ts";
 
 const limits = { text: 1900, keys: 20 } as const;
 const mark = (allowed: boolean): string => (allowed ? "✓" : "✗");

@@ -1,5 +1,5 @@
 import { html } from "hono/html";
-import type { TextKey } from "../../../commands/texts.ts";
+import type { TextKey } from "../../../kit/say.ts";
 import { durationText, filled, timeText, type Markup } from "../../../pages/layout.ts";
 import { linkTo, type Reader } from "../../../pages/reader.ts";
 import type { DataExportView } from "../privacy.schema.ts";
@@ -57,14 +57,14 @@ export function serversPart(reader: Reader, { servers, matches }: DataExportView
   const names = listOf(
     reader,
     servers,
-    t("page servers readable"),
+    "page servers readable",
     ({ name, relation, left_at }) => html`${name} (${left_at === null ? worded(reader, "relation", relation) : t("page relation left")})`,
   );
   const coded = servers.listed === 0 ? [] : [html`<p>${t("page servers coded", { count: servers.listed })}</p>`];
   const found = listOf(
     reader,
     matches,
-    t("page matches list"),
+    "page matches list",
     ({ kind, status, first_seen_at }) => html`${word(reader, kind)}, ${word(reader, status)}, ${since(reader, first_seen_at)}`,
   );
   return html`${section(t("page part servers"), orNothing(reader, [...names, ...coded]))}
@@ -77,7 +77,7 @@ export function readsPart(reader: Reader, { reads }: DataExportView): Markup {
   const looks = listOf(
     reader,
     reads,
-    t("page reads list"),
+    "page reads list",
     ({ reader: who, what, hour }) => html`${t(`! ${who}`)}: ${worded(reader, "looked", what)}, ${at(reader, hour)}`,
     true,
   );
@@ -96,7 +96,7 @@ export function recordsPart(reader: Reader, data: DataExportView, nameOf: Server
     ...listOf(
       reader,
       data.blacklist,
-      t("page rest blacklist"),
+      "page rest blacklist",
       (one) => html`${one.number}, ${word(reader, one.status)}: ${one.reason_public ?? t("page rest no-reason")}`,
     ),
     ...appealed.map(
@@ -105,43 +105,43 @@ export function recordsPart(reader: Reader, data: DataExportView, nameOf: Server
     ...listOf(
       reader,
       data.requests,
-      t("page rest requests"),
+      "page rest requests",
       (one) => html`${one.reference}: ${word(reader, one.type)}, ${word(reader, one.status)}`,
     ),
     ...listOf(
       reader,
       data.cases,
-      t("page rest cases"),
+      "page rest cases",
       (one) => html`${one.number}: ${word(reader, one.type)}, ${worded(reader, "case", one.outcome ?? one.status)}`,
     ),
     ...listOf(
       reader,
       data.messages,
-      t("page rest messages"),
+      "page rest messages",
       (one) => html`${at(reader, one.sent_at)}: ${one.content ?? t("page rest no-text")}`,
     ),
     ...listOf(
       reader,
       data.memberships,
-      t("page rest memberships"),
+      "page rest memberships",
       (one) => html`${nameOf(one.guild_id) ?? html`<code>${one.guild_id}</code>`}: ${one.nickname ?? one.display_name ?? one.username}`,
     ),
     ...listOf(
       reader,
       data.native_actions,
-      t("page rest by-hand"),
+      "page rest by-hand",
       (one) => html`${at(reader, one.at)}: ${word(reader, one.action)}, ${nameOf(one.guild_id) ?? html`<code>${one.guild_id}</code>`}`,
     ),
     ...listOf(
       reader,
       data.linked_accounts,
-      t("page rest linked"),
+      "page rest linked",
       (one) => html`${worded(reader, "link", one.kind)}, ${since(reader, one.since)}`,
     ),
     ...listOf(
       reader,
       data.sessions,
-      t("page rest asked"),
+      "page rest asked",
       (one) => html`${word(reader, one.purpose)}, ${word(reader, one.status)}, ${at(reader, one.created_at)}`,
     ),
     ...(data.audit.entries.length === 0 ? [] : [html`<p>${t("page rest log", { count: data.audit.entries.length })}</p>`]),
@@ -158,7 +158,7 @@ function fact(reader: Reader, name: string, time: string | null): Markup | "" {
 }
 
 function since(reader: Reader, time: string): Markup {
-  return filled(reader.t("page since"), { time: at(reader, time) });
+  return filled(reader.t, "page since", { time: at(reader, time) });
 }
 
 function at(reader: Reader, time: string): Markup {

@@ -32,10 +32,24 @@ export function orNothing({ t }: Reader, lists: readonly Markup[]): Markup {
  * A list, folded unless it is open; a list of nothing is not there.
  * @param title with `{count}` in it
  */
+/** Texts that say how many there are. */
+type TitleKey =
+  | "page matches list"
+  | "page reads list"
+  | "page rest asked"
+  | "page rest blacklist"
+  | "page rest by-hand"
+  | "page rest cases"
+  | "page rest linked"
+  | "page rest memberships"
+  | "page rest messages"
+  | "page rest requests"
+  | "page servers readable";
+
 export function listOf<Entry>(
   { t }: Reader,
   { entries, truncated }: List<Entry>,
-  title: string,
+  title: TitleKey,
   line: (entry: Entry) => Markup,
   isOpen = false,
 ): Markup[] {
@@ -44,7 +58,7 @@ export function listOf<Entry>(
   const more = entries.length > shown || truncated === true ? html`<p class="soft">${t("page own more")}</p>` : "";
   return [
     html`<details${isOpen ? html` open` : ""}>
-      <summary>${filled(title, { count })}</summary>
+      <summary>${filled(t, title, { count })}</summary>
       <ul>
         ${entries.slice(0, shown).map((entry) => html`<li>${line(entry)}</li>`)}
       </ul>

@@ -1,4 +1,4 @@
-import type { TextKey } from "../../../commands/texts.ts";
+import type { TextKey } from "../../../kit/say.ts";
 import type { SourceSpec, Entry, FieldSpec, OptionSpec, PickSpec, PressSpec, Reply, Wording } from "../../../commands/entry.ts";
 import { choiceLimit, minuteOf } from "../../../commands/sources.ts";
 import type { Row } from "../../../discord/command.ts";

@@ -1,4 +1,4 @@
-import type { TextKey } from "../../../commands/texts.ts";
+import type { TextKey } from "../../../kit/say.ts";
 import { escapeText } from "../../../discord/replies.ts";
 import { sentenceText } from "../../../discord/sentence.ts";
 import { isSnowflake } from "../../../kernel/fields.ts";

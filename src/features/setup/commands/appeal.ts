@@ -1,7 +1,7 @@
 import type { CommandInput, Entry } from "../../../commands/entry.ts";
 import { picked, textIn } from "../../../commands/input.ts";
 import { readView } from "../../../commands/records.ts";
-import type { Translate } from "../../../commands/texts.ts";
+import type { Translate } from "../../../kit/say.ts";
 import { escapeText } from "../../../discord/replies.ts";
 import type { QuestionsView } from "../../workflows/appeals/questions.schema.ts";
 

@@ -4,7 +4,7 @@ import type { Page } from "../../../kernel/page.ts";
 import { readView } from "../../../commands/records.ts";
 import { actId, listSeen, type SetupContext, type SetupPage, type SetupStep } from "./step.ts";
 import { rowOf } from "../../../commands/press.ts";
-import type { Translate } from "../../../commands/texts.ts";
+import type { Translate } from "../../../kit/say.ts";
 import type { Verbs } from "../../../commands/verbs.ts";
 
 const step = "channels";

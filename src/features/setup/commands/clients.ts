@@ -1,4 +1,4 @@
-import { textFor, type Translate, type TextKey } from "../../../commands/texts.ts";
+import { textFor, type Translate, type TextKey } from "../../../kit/say.ts";
 import { escapeText } from "../../../discord/replies.ts";
 import { permissionName } from "../../../discord/sentence.ts";
 import type { KeyView, CreatedKeyView } from "../../keys/keys.schema.ts";

@@ -4,7 +4,7 @@ import { lengthText } from "../../../commands/length-text.ts";
 import { readView } from "../../../commands/records.ts";
 import { cut, enumLabel, lineText } from "../../../commands/show.ts";
 import { holds } from "../../../commands/sources.ts";
-import type { Translate } from "../../../commands/texts.ts";
+import type { Translate } from "../../../kit/say.ts";
 import type { Verbs } from "../../../commands/verbs.ts";
 import type { Call } from "../../../kernel/call.ts";
 import { parseDuration } from "../../../kernel/fields.ts";

@@ -3,7 +3,7 @@ import { picked, textIn } from "../../../commands/input.ts";
 import { alertPresses, pressButton, rowOf } from "../../../commands/press.ts";
 import { readView } from "../../../commands/records.ts";
 import { cut, enumLabel, momentOf } from "../../../commands/show.ts";
-import type { Translate } from "../../../commands/texts.ts";
+import type { Translate } from "../../../kit/say.ts";
 import type { VerbInput } from "../../../commands/verbs.ts";
 import { escapeText } from "../../../discord/replies.ts";
 import { sentenceText } from "../../../discord/sentence.ts";

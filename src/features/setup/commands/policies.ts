@@ -1,4 +1,4 @@
-import { textFor } from "../../../commands/texts.ts";
+import { textFor } from "../../../kit/say.ts";
 import type { PolicyView } from "../../workflows/policies/policies.schema.ts";
 import { enumLabel } from "../../../commands/show.ts";
 import { actId, listSeen, type SetupContext, type SetupPage, type SetupStep } from "./step.ts";

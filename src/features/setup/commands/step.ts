@@ -3,7 +3,7 @@ import type { Reply, Row } from "../../../discord/command.ts";
 import type { Call } from "../../../kernel/call.ts";
 import type { Page } from "../../../kernel/page.ts";
 import { readVisible } from "../../../commands/records.ts";
-import type { Translate } from "../../../commands/texts.ts";
+import type { Translate } from "../../../kit/say.ts";
 
 /** What a step of the guide works with: with the rights of the person who presses. */
 export interface SetupContext {

@@ -4,7 +4,7 @@ import { alertPresses } from "../../../commands/press.ts";
 import { numberIn, readView } from "../../../commands/records.ts";
 import { cut, enumLabel, mentionOf, momentOf } from "../../../commands/show.ts";
 import { holds } from "../../../commands/sources.ts";
-import type { Translate } from "../../../commands/texts.ts";
+import type { Translate } from "../../../kit/say.ts";
 import type { Verbs } from "../../../commands/verbs.ts";
 import { escapeText } from "../../../discord/replies.ts";
 import { sentenceText } from "../../../discord/sentence.ts";

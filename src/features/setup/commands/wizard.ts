@@ -5,7 +5,7 @@ import { buttonOf, rowOf } from "../../../commands/press.ts";
 import { keyStep } from "./clients.ts";
 import { policiesStep } from "./policies.ts";
 import { rolesStep } from "./roles.ts";
-import { translator, type Translate } from "../../../commands/texts.ts";
+import { translator, type Translate } from "../../../kit/say.ts";
 import type { Verbs } from "../../../commands/verbs.ts";
 
 const steps: readonly SetupStep[] = [rolesStep, channelsStep, policiesStep, keyStep];

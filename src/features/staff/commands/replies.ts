@@ -1,4 +1,4 @@
-import { textFor, type Translate } from "../../../commands/texts.ts";
+import { textFor, type Translate } from "../../../kit/say.ts";
 import { escapeText } from "../../../discord/replies.ts";
 import { permissionText } from "../../../discord/sentence.ts";
 import type { LeaveStateView, SuspensionStateView } from "../duty/duty.schema.ts";

@@ -7,7 +7,7 @@ import type { Entry, FieldSpec, CommandInput, OptionSpec } from "../../../comman
 import { picked, textIn } from "../../../commands/input.ts";
 import { enumLabel } from "../../../commands/show.ts";
 import { readView } from "../../../commands/records.ts";
-import type { Translate } from "../../../commands/texts.ts";
+import type { Translate } from "../../../kit/say.ts";
 
 const command = "staffrole";
 const key: OptionSpec = { name: "key", kind: "text", required: true, completes: "staff-role", max: 50 };

@@ -1,5 +1,5 @@
 import { html } from "hono/html";
-import type { TextKey } from "../../../commands/texts.ts";
+import type { TextKey } from "../../../kit/say.ts";
 import { filled, layout, timeText, type Markup, type WrittenPage } from "../../../pages/layout.ts";
 import { linkTo, type Reader } from "../../../pages/reader.ts";
 import { area, backLink, fileField, summary, type FormGround } from "./appeal-form.html.ts";
@@ -97,7 +97,7 @@ const meanings: Readonly<Record<string, TextKey>> = {
 function stateText(reader: Reader, { status, decision, timers, payload }: Own["view"]): Markup {
   const { t } = reader;
   const due = timers.info_due_at;
-  if (status === "needs_info" && due !== null) return filled(t("page appeal state asked"), { time: timeText(reader, new Date(due)) });
+  if (status === "needs_info" && due !== null) return filled(t, "page appeal state asked", { time: timeText(reader, new Date(due)) });
   if (status === "needs_info") return html`${t("page appeal state asked-open")}`;
   // An approval that names no ruling does what was asked for.
   const became = status === "approved" ? (decision?.ruling?.outcome ?? String(payload["desired_outcome"])) : status;

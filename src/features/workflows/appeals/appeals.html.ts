@@ -55,8 +55,8 @@ export async function notSetUpPage(reader: Reader): Promise<WrittenPage> {
   const contact =
     address === null
       ? t("page appeal off-staff")
-      : filled(t("page appeal off-contact"), { contact: html`<a href="${address}" rel="noreferrer">${mail}</a>` });
-  return layout(reader, t("page appeal off"), html`<p>${filled(t("page appeal off-text"), { contact })}</p>`);
+      : filled(t, "page appeal off-contact", { contact: html`<a href="${address}" rel="noreferrer">${mail}</a>` });
+  return layout(reader, t("page appeal off"), html`<p>${filled(t, "page appeal off-text", { contact })}</p>`);
 }
 
 /** What somebody sees who is not signed in; it says the same whatever they came for. */
@@ -86,7 +86,7 @@ export async function overviewPage(reader: Reader, userId: string, token: string
   return layout(
     reader,
     t("page appeal"),
-    html`<p>${filled(t("page appeal signed-in"), { account: html`<code>${userId}</code>` })}</p>
+    html`<p>${filled(t, "page appeal signed-in", { account: html`<code>${userId}</code>` })}</p>
       ${
         appeals.length === 0
           ? ""
@@ -96,7 +96,7 @@ export async function overviewPage(reader: Reader, userId: string, token: string
                   ({ reference, status, createdAt }) =>
                     html`<li>
                       <a href="${linkTo(reader, `/appeal/status/${reference}`)}">${reference}</a>: ${t(`= ${status}`)},
-                      ${filled(t("page appeal filed"), { time: timeText(reader, createdAt) })}
+                      ${filled(t, "page appeal filed", { time: timeText(reader, createdAt) })}
                     </li>`,
                 )}
               </ul>`
@@ -155,7 +155,7 @@ export async function unknownDecisionPage(reader: Reader, named: string): Promis
   return layout(
     reader,
     t("page appeal unknown"),
-    html`<p>${filled(t("page appeal unknown-text"), { reference: html`<code>${named}</code>` })}</p>
+    html`<p>${filled(t, "page appeal unknown-text", { reference: html`<code>${named}</code>` })}</p>
       <p><a class="button" href="${linkTo(reader, "/appeal")}">${t("page appeal back")}</a></p>`,
   );
 }

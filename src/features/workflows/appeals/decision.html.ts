@@ -1,5 +1,5 @@
 import { html } from "hono/html";
-import type { TextKey } from "../../../commands/texts.ts";
+import type { TextKey } from "../../../kit/say.ts";
 import { filled, listText, timeText, type Markup } from "../../../pages/layout.ts";
 import { linkTo, type Reader } from "../../../pages/reader.ts";
 import type { AppealableDecision, Chance } from "./appeals.service.ts";
@@ -63,9 +63,9 @@ export function decisionFacts(reader: Reader, decision: AppealableDecision): Mar
 /** Why a decision cannot be appealed now. */
 export function chanceText(reader: Reader, chance: Exclude<Chance, { is: "free" }>): Markup {
   const { t } = reader;
-  if (chance.is !== "open") return filled(t(`page appeal chance ${chance.is}`), { time: timeText(reader, chance.until) });
+  if (chance.is !== "open") return filled(t, `page appeal chance ${chance.is}`, { time: timeText(reader, chance.until) });
   const { reference, isOwn } = chance;
-  return filled(t(isOwn ? "page appeal chance open" : "page appeal chance open-staff"), {
+  return filled(t, isOwn ? "page appeal chance open" : "page appeal chance open-staff", {
     reference: isOwn ? html`<a href="${linkTo(reader, `/appeal/status/${reference}`)}">${reference}</a>` : reference,
   });
 }

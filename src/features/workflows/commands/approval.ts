@@ -1,6 +1,6 @@
 import type { Verbs } from "../../../commands/verbs.ts";
 import type { Wording } from "../../../commands/entry.ts";
-import type { Translate } from "../../../commands/texts.ts";
+import type { Translate } from "../../../kit/say.ts";
 import { textIn } from "../../../commands/input.ts";
 import { cut } from "../../../commands/show.ts";
 import { sentenceText } from "../../../discord/sentence.ts";

@@ -2,7 +2,7 @@ import type { Wording } from "../../../commands/entry.ts";
 import { unlessRefused } from "../../../commands/records.ts";
 import { cut } from "../../../commands/show.ts";
 import { subjectHistory } from "../../../commands/subject-question.ts";
-import type { Translate } from "../../../commands/texts.ts";
+import type { Translate } from "../../../kit/say.ts";
 import type { Verbs } from "../../../commands/verbs.ts";
 import { sentenceText } from "../../../discord/sentence.ts";
 import type { WorkflowView } from "../requests/workflows.schema.ts";

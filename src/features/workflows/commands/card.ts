@@ -1,4 +1,4 @@
-import { textFor, type KeyAfter, type TextKey, type Translate } from "../../../commands/texts.ts";
+import { textFor, type KeyAfter, type TextKey, type Translate } from "../../../kit/say.ts";
 import type { APIEmbed, APIEmbedField } from "discord.js";
 import type { CardMessage } from "../../../discord/rest/cards.ts";
 import type { Row } from "../../../discord/command.ts";

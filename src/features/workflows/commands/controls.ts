@@ -19,7 +19,7 @@ import { reportOutcome } from "./outcomes.ts";
 import { changesSince, decisionText, locateRequest, readRequest, stepLine } from "./replies.ts";
 import { isMove, moveInput, type ReviewMove } from "./moves.ts";
 import { cut } from "../../../commands/show.ts";
-import { translator, type Translate } from "../../../commands/texts.ts";
+import { translator, type Translate } from "../../../kit/say.ts";
 import type { Verbs } from "../../../commands/verbs.ts";
 
 /** A press on a card: everything it means stands in the custom id, so it works after a restart. */

@@ -1,6 +1,6 @@
 import { nobodyNamed, type Operator } from "../../../config/config.ts";
 import { contactText, enumLabel, lineText } from "../../../commands/show.ts";
-import { languages, translator, type Translate } from "../../../commands/texts.ts";
+import { languages, translator, type Translate } from "../../../kit/say.ts";
 import { cutText } from "../../../discord/cut-text.ts";
 import type { GuildState } from "../../../discord/guild-state.ts";
 import { escapeText } from "../../../discord/replies.ts";

@@ -11,7 +11,7 @@ import type { CommandInput } from "../../../commands/entry.ts";
 import { textIn } from "../../../commands/input.ts";
 import { unlessRefused } from "../../../commands/records.ts";
 import { cut, mentionOf, momentOf } from "../../../commands/show.ts";
-import { textFor, type TextKey, type Translate } from "../../../commands/texts.ts";
+import { textFor, type TextKey, type Translate } from "../../../kit/say.ts";
 
 const maxLength = 900;
 const isProblem = (code: string): code is ProblemCode => Object.hasOwn(problems, code);

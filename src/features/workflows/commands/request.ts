@@ -15,7 +15,7 @@ import { linesOf } from "./moves.ts";
 import { card, idText, personOf, type Fact } from "../../../commands/records.ts";
 import { cut, momentOf, valueOf } from "../../../commands/show.ts";
 import { minuteOf } from "../../../commands/sources.ts";
-import type { Translate } from "../../../commands/texts.ts";
+import type { Translate } from "../../../kit/say.ts";
 import { sentenceText } from "../../../discord/sentence.ts";
 import type { Verbs } from "../../../commands/verbs.ts";
 

@@ -2,7 +2,7 @@ import type { CommandInput, SourceSpec } from "../../../commands/entry.ts";
 import { textIn } from "../../../commands/input.ts";
 import { cut } from "../../../commands/show.ts";
 import { holds } from "../../../commands/sources.ts";
-import type { Translate } from "../../../commands/texts.ts";
+import type { Translate } from "../../../kit/say.ts";
 import type { Verbs } from "../../../commands/verbs.ts";
 import type { Call } from "../../../kernel/call.ts";
 import { fieldError } from "../../../kernel/errors.ts";

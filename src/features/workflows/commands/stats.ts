@@ -1,6 +1,6 @@
 import type { Reply } from "../../../commands/entry.ts";
 import { cut, momentOf } from "../../../commands/show.ts";
-import type { Translate } from "../../../commands/texts.ts";
+import type { Translate } from "../../../kit/say.ts";
 import { openStatuses } from "../state/table.ts";
 import type { NumbersView, StatsView } from "../stats/stats.schema.ts";
 import { lengthText } from "../../../commands/length-text.ts";

@@ -1,4 +1,4 @@
-import type { KeyAfter, Translate } from "../../../commands/texts.ts";
+import type { KeyAfter, Translate } from "../../../kit/say.ts";
 import { enumLabel, codeText, mentionOf } from "../../../commands/show.ts";
 import { idText } from "../../../commands/records.ts";
 import { escapeText } from "../../../discord/replies.ts";
