@@ -81,6 +81,89 @@ export function translator(language: string): Translate {
 /** English, as the HTTP interface has it. */
 export const inEnglish: Translate = translator("en");
 
+declare const said: unique symbol;
+/**
+ * What the service says, as a key and what it fills in: stored, sent between processes and handed on as this text, and worded by `worded` for
+ * whoever reads it. It can stand within another text, and be filled into another one.
+ */
+export type Said = string & { readonly [said]: true };
+
+/** Stand around what is said. Unicode keeps them for use within a program, so that nobody writes them. */
+const [opening, closing] = ["\ufdd0", "\ufdd1"];
+const carried = (...parts: readonly unknown[]): Said => `${opening}${JSON.stringify(parts)}${closing}` as Said;
+
+/** Says something by its key. */
+export function say<Key extends TextKey>(key: Key, ...[values]: ValuesFor<Key, string | number>): Said {
+  return values === undefined ? carried(key) : carried(key, values);
+}
+
+/** A value of a closed list, such as `in_review`: as it is over HTTP, in words for people. */
+export const term = (value: string): Said => carried(":term", value);
+/** Several things in a row. */
+export const inRow = (items: readonly string[], joint: "and" | "or" | "," = ","): Said => carried(":row", joint, items);
+
+/** How a transport shows what is said. */
+export interface Wording {
+  t: Translate;
+  /** What was filled in, and what stands around what is said. */
+  text(written: string): string;
+  /** What is the service's own, between what is filled in. */
+  own(written: string): string;
+  term(value: string): string;
+}
+
+const asIs = (text: string): string => text;
+/** As the HTTP interface has it: in English, values as they are. */
+const plainWording: Wording = { t: inEnglish, text: asIs, own: asIs, term: asIs };
+
+/** Whether a text holds something that is to be worded. */
+export const isSaid = (text: string): boolean => text.includes(opening);
+
+/** A text in words, in English and without formatting by default. What is nothing of ours stays as it is. */
+export function worded(text: string, wording: Wording = plainWording): string {
+  const start = text.indexOf(opening);
+  if (start === -1) return wording.text(text);
+  const end = endOf(text, start);
+  const before = start === 0 ? "" : wording.text(text.slice(0, start));
+  const after = end === text.length ? "" : worded(text.slice(end), wording);
+  return before + partWorded(text.slice(start + 1, end - 1), wording) + after;
+}
+
+/** Where what is said ends, with what is filled into it. */
+function endOf(text: string, start: number): number {
+  let depth = 0;
+  for (let at = start; at < text.length; at += 1) {
+    if (text[at] === opening) depth += 1;
+    if (text[at] === closing) depth -= 1;
+    if (depth === 0) return at + 1;
+  }
+  return text.length;
+}
+
+function partWorded(part: string, wording: Wording): string {
+  const [key, first, second] = JSON.parse(part) as [string, unknown, unknown];
+  if (key === ":term") return wording.term(String(first));
+  if (key === ":row") return rowWorded(first as keyof typeof joints, second as readonly string[], wording);
+  const values = (first ?? {}) as Readonly<Record<string, string | number>>;
+  const names = Object.keys(values);
+  // Numbers choose the form of a text, so they are given as they are.
+  const given = names.map((name): [string, string | number] => [
+    name,
+    typeof values[name] === "number" ? values[name] : `\u0000${name}\u0000`,
+  ]);
+  const parts = wording.t(key as "= ", ...([Object.fromEntries(given)] as unknown as [])).split("\u0000");
+  return parts.map((one, at) => (at % 2 === 0 ? wording.own(one) : worded(String(values[one]), wording))).join("");
+}
+
+const joints = { ",": "joint comma", and: "joint and", or: "joint or" } as const;
+
+function rowWorded(joint: keyof typeof joints, items: readonly string[], wording: Wording): string {
+  const shown = items.map((item) => worded(item, wording));
+  const last = shown.at(-1) ?? "";
+  const comma = wording.t("joint comma");
+  return shown.length < 2 ? last : shown.slice(0, -1).join(comma) + wording.t(joints[joint]) + last;
+}
+
 /** The text of a key that may have none, in somebody's language. */
 export function textFor(key: string, t: Translate): string | undefined {
   const text = t(key as "= ");
