@@ -1,3 +1,4 @@
+import { inJson, isSaid } from "./kit/say.ts";
 import { pino, type DestinationStream, type Logger } from "pino";
 import { redact } from "./kernel/secrets.ts";
 
@@ -6,7 +7,7 @@ const named = /Bearer\s+[\w.~+/=-]+|Bot\s+[\w.-]{20,}|(?:client_secret|code|stat
 
 /** Replace everything in a line that looks like a secret. */
 function scrub(line: string): string {
-  return redact(line).replace(named, "[redacted]");
+  return redact(isSaid(line) ? `${inJson(JSON.parse(line))}\n` : line).replace(named, "[redacted]");
 }
 
 export type LogDestination = DestinationStream & { flushSync(): void };

@@ -1,3 +1,4 @@
+import { say } from "./kit/say.ts";
 import { lookup as systemLookup } from "node:dns";
 import { Agent as HttpAgent, request as requestHttp, type ClientRequest, type IncomingMessage } from "node:http";
 import { Agent as HttpsAgent, request as requestHttps } from "node:https";
@@ -52,9 +53,8 @@ export function createOutgoing({ allowed, stopping, timeoutMs = 15_000, connecti
 
   function requireReachable(address: string, protocol: string): void {
     if (isAllowed(address)) return;
-    if (!isPublicAddress(address))
-      throw new OutgoingFailed("The address leads into a private network, which the operator has not allowed.");
-    if (protocol !== "https:") throw new OutgoingFailed("The address has to begin with https.");
+    if (!isPublicAddress(address)) throw new OutgoingFailed(say("service.the-address-leads-into-a-private-network"));
+    if (protocol !== "https:") throw new OutgoingFailed(say("service.the-address-has-to-begin-with-https"));
   }
 
   /** What is checked is what is connected to: a name cannot lead elsewhere in between. */
@@ -62,7 +62,7 @@ export function createOutgoing({ allowed, stopping, timeoutMs = 15_000, connecti
     (protocol: string): LookupFunction =>
     (host, options, done) => {
       lookup(host, { ...options, all: true }, (error, found) => {
-        if (error !== null) return done(new OutgoingFailed("The name of the address is not known."), []);
+        if (error !== null) return done(new OutgoingFailed(say("service.the-name-of-the-address-is-not")), []);
         try {
           for (const { address } of found) requireReachable(address, protocol);
         } catch (refusal) {
@@ -114,7 +114,9 @@ export function createOutgoing({ allowed, stopping, timeoutMs = 15_000, connecti
       });
     } catch (error) {
       if (error instanceof OutgoingFailed) throw error;
-      throw new OutgoingFailed(signal.aborted ? "The address did not answer in time." : "The address cannot be reached.");
+      throw new OutgoingFailed(
+        signal.aborted ? say("service.the-address-did-not-answer-in-time") : say("service.the-address-cannot-be-reached"),
+      );
     }
   }
 
@@ -122,7 +124,8 @@ export function createOutgoing({ allowed, stopping, timeoutMs = 15_000, connecti
     /** Refuse an address by what it says alone; what its name stands for is looked at when it is asked. @throws OutgoingFailed */
     requireAskable(address: string): void {
       const { url, isNamed } = checked(address);
-      if (isNamed && allowed.length === 0 && url.protocol !== "https:") throw new OutgoingFailed("The address has to begin with https.");
+      if (isNamed && allowed.length === 0 && url.protocol !== "https:")
+        throw new OutgoingFailed(say("service.the-address-has-to-begin-with-https"));
     },
 
     /**
@@ -138,7 +141,7 @@ export function createOutgoing({ allowed, stopping, timeoutMs = 15_000, connecti
         ...(key !== undefined && { authorization: `Bearer ${key}` }),
       };
       const { status, text } = await send(address, { method: "GET", headers, maxBytes });
-      if (text === undefined) throw new OutgoingFailed("The answer is too long.");
+      if (text === undefined) throw new OutgoingFailed(say("service.the-answer-is-too-long"));
       return { status, text };
     },
 
@@ -181,9 +184,9 @@ function isWebPort(port: string): boolean {
 
 /** @throws OutgoingFailed */
 function requireUsual({ protocol, port, username, password }: URL): void {
-  if (protocol !== "https:" && protocol !== "http:") throw new OutgoingFailed("The address has to begin with https.");
-  if (username !== "" || password !== "") throw new OutgoingFailed("Leave names, passwords and # out of the address.");
-  if (!isWebPort(port)) throw new OutgoingFailed("The port of the address has to be 443, or 1024 or above.");
+  if (protocol !== "https:" && protocol !== "http:") throw new OutgoingFailed(say("service.the-address-has-to-begin-with-https"));
+  if (username !== "" || password !== "") throw new OutgoingFailed(say("kernel.leave-names-passwords-and-out-of-the"));
+  if (!isWebPort(port)) throw new OutgoingFailed(say("service.the-port-of-the-address-has-to"));
 }
 
 async function collect(answer: IncomingMessage, maxBytes: number): Promise<string | undefined> {

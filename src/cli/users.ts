@@ -1,3 +1,4 @@
+import { inWords } from "../kit/say.ts";
 import { writeFile } from "node:fs/promises";
 import { Command } from "commander";
 import type { PrivacyService } from "../features/privacy/privacy.service.ts";
@@ -25,7 +26,7 @@ function exportCommand(): Command {
     .option("--out <file>", "write it to this file instead, readable by you alone; it must not exist yet")
     .action(async (id: string, { out }: { out?: string }) => {
       const data = await withPrivacy((privacy, call) => privacy.export(call, id));
-      const text = JSON.stringify(data, null, 2);
+      const text = JSON.stringify(inWords(data), null, 2);
       if (out === undefined) {
         print(text);
         return;

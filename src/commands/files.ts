@@ -1,3 +1,4 @@
+import { say } from "../kit/say.ts";
 import type { GivenFile, VerbsDeps } from "./verbs.ts";
 import { createHash, randomUUID, type Hash } from "node:crypto";
 import { createWriteStream } from "node:fs";
@@ -19,7 +20,8 @@ export function createFiles(source: AttachmentSource): Pick<VerbsDeps, "withFile
   async function open({ url, bytes }: GivenFile, maxBytes: number, signal: AbortSignal): Promise<Readable> {
     if (bytes > maxBytes) throw tooLarge(maxBytes);
     const stream = await source.open(url, signal);
-    if (stream === undefined) throw new ProblemError("discord_unavailable", { detail: "Discord did not give the file.", retryAfter: 30 });
+    if (stream === undefined)
+      throw new ProblemError("discord_unavailable", { detail: say("commands.discord-did-not-give-the-file"), retryAfter: 30 });
     return stream;
   }
 
@@ -81,5 +83,5 @@ async function write(stream: Readable, path: string, sha256: Hash, maxBytes: num
 }
 
 function tooLarge(maxBytes: number): ProblemError {
-  return new ProblemError("body_too_large", { detail: `A file holds at most ${sizeOf(maxBytes)}.` });
+  return new ProblemError("body_too_large", { detail: say("commands.a-file-holds-at-most", { size: sizeOf(maxBytes) }) });
 }

@@ -5,7 +5,7 @@ import { fitForm } from "../discord/interactions/component-limits.ts";
 import type { Call } from "../kernel/call.ts";
 import type { Entry, FieldSpec, CommandInput, OptionSpec, ShownForm } from "./entry.ts";
 import { choiceKeys, keysOf, textOf } from "./texts.ts";
-import { languages, type Texts, type Translate } from "../kit/say.ts";
+import { say, languages, type Texts, type Translate } from "../kit/say.ts";
 import { escapeText } from "../discord/replies.ts";
 import { ProblemError } from "../kernel/errors.ts";
 import type { PendingInteraction, PendingInteractions } from "./pending-interactions.ts";
@@ -172,7 +172,7 @@ export function fillControl(kept: PendingInteractions, entryOf: CommandTable["en
       return formOf(entry, ["fm", key, ...mode].join(":"), asked.given, interaction.locale);
     },
     run() {
-      throw new ProblemError("invalid_transition", { detail: "This is not known any more. Give the command again." });
+      throw new ProblemError("invalid_transition", { detail: say("commands.this-is-not-known-any-more-give") });
     },
   };
 }

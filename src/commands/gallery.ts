@@ -10,7 +10,7 @@ import type { Page } from "../kernel/page.ts";
 import type { Wording } from "./entry.ts";
 import { readOptional } from "./records.ts";
 import { cut, lineText, momentOf, showView } from "./show.ts";
-import type { Translate } from "../kit/say.ts";
+import { say, type Translate } from "../kit/say.ts";
 import { Readable } from "node:stream";
 import { ProblemError } from "../kernel/errors.ts";
 
@@ -179,7 +179,7 @@ export async function bytesOf(body: RawAnswer["body"]): Promise<Buffer> {
     if (bytes > maxRawBytes) {
       if (body instanceof Readable) body.destroy();
       throw new ProblemError("unsupported_operation", {
-        detail: "This is too large for a message. Take it over HTTP or the command line.",
+        detail: say("commands.this-is-too-large-for-a-message"),
       });
     }
     parts.push(piece);

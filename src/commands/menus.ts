@@ -1,3 +1,4 @@
+import { say } from "../kit/say.ts";
 import type { Command, MenuInteraction, Opened, Reply } from "../discord/command.ts";
 import type { Call } from "../kernel/call.ts";
 import { ProblemError } from "../kernel/errors.ts";
@@ -25,7 +26,7 @@ export function menuCommand(payload: Command["payload"], { menus, opens, start }
 
 function askedWith(menus: readonly MenuSpec[], name: string, interaction: MenuInteraction): PendingInteraction {
   const menu = menus.find((one) => one.name === name);
-  if (menu === undefined) throw new ProblemError("invalid_transition", { detail: "This command is not known any more." });
+  if (menu === undefined) throw new ProblemError("invalid_transition", { detail: say("commands.this-command-is-not-known-any-more") });
   const given = { values: menu.values(targetOf(interaction)), files: {}, channel: interaction.channelId };
   return { userId: interaction.user.id, entry: menu.entry, given, cursors: [] };
 }

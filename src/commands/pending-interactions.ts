@@ -1,3 +1,4 @@
+import { say } from "../kit/say.ts";
 import { randomBytes } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { ProblemError } from "../kernel/errors.ts";
@@ -39,17 +40,17 @@ export function createPendingInteractions(): PendingInteractions {
 
   function find(key: string, userId: string) {
     const found = kept.get(key);
-    if (found === undefined) throw new ProblemError("invalid_transition", { detail: "This is too old. Give the command again." });
+    if (found === undefined) throw new ProblemError("invalid_transition", { detail: say("commands.this-is-too-old-give-the-command") });
     if (found.asked.userId !== userId)
       throw new ProblemError("invalid_transition", {
-        detail: "This is not yours to answer: somebody else gave the command. Give it yourself.",
+        detail: say("commands.this-is-not-yours-to-answer-somebody"),
       });
     return found;
   }
 
   function open(key: string, userId: string) {
     const found = find(key, userId);
-    if (found.isTaken) throw new ProblemError("invalid_transition", { detail: "This was answered already, and counts once." });
+    if (found.isTaken) throw new ProblemError("invalid_transition", { detail: say("commands.this-was-answered-already-and-counts-once") });
     return found;
   }
 

@@ -35,7 +35,7 @@ import { rawReply } from "./gallery.ts";
 import { showView } from "./show.ts";
 import { type CommandTable, nameOf } from "./table.ts";
 import { timeChoices, withTimes } from "./time-options.ts";
-import { translator } from "../kit/say.ts";
+import { say, translator } from "../kit/say.ts";
 import type { Verbs } from "./verbs.ts";
 
 const choiceLimit = 25;
@@ -266,8 +266,7 @@ export function createCommandRunner({ table, verbs, kept, clock, publicUrl, oper
       },
       run(args, call, interaction) {
         const found = pressed(pressable, args, pickedIn(interaction));
-        if (found === undefined)
-          throw new ProblemError("invalid_transition", { detail: "This is not known any more. Give the command again." });
+        if (found === undefined) throw new ProblemError("invalid_transition", { detail: say("commands.this-is-not-known-any-more-give") });
         return start(askedFor(found.entry, found.given, interaction.user.id), call, interaction.locale);
       },
     },

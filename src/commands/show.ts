@@ -3,10 +3,10 @@ import type { Reply } from "../discord/command.ts";
 import { cutText } from "../discord/cut-text.ts";
 import { escapeText } from "../discord/replies.ts";
 import type { Operator } from "../config/config.ts";
-import { permissionText, sentenceText } from "../discord/sentence.ts";
+import { permissionText, sentenceText, plainSentence } from "../discord/sentence.ts";
 import { isSnowflake, parseDuration, snowflakeForm } from "../kernel/fields.ts";
 import { choiceKeys } from "./texts.ts";
-import { textFor, type Translate } from "../kit/say.ts";
+import { textFor, type Translate, isSaid } from "../kit/say.ts";
 import { lengthText } from "./length-text.ts";
 
 const limits = { fields: 25, name: 256, value: 1024, title: 256, all: 5500, line: 300, called: 100 } as const;
@@ -108,12 +108,13 @@ export function valueOf(value: unknown, t?: Translate, field = ""): string {
 }
 
 function fieldText(text: string, t: Translate, field: string): string {
+  if (isSaid(text)) return sentenceText(text, t);
   if (isSnowflake(text)) return peopleFields.test(field) ? `<@${text}>` : `\`${text}\``;
   const seconds = lengthFields.has(field) ? parseDuration(text) : undefined;
   if (seconds !== undefined) return lengthText(seconds, t);
   if (sentenceFields.has(field)) return sentenceText(text, t);
   // The service gives reasons, too.
-  if (field === "reason") return escapeText(t(`! ${text}`));
+  if (field === "reason") return escapeText(plainSentence(text, t));
   if (idInText.test(text)) return sentenceText(text, t);
   if (writtenFields.test(field) || namedFields.has(field)) return textOf(text);
   if (text.endsWith(".")) return sentenceText(text, t);

@@ -3,7 +3,7 @@ import type { FieldError } from "../kernel/errors.ts";
 import type { CommandInput, Entry, TimeSpec } from "./entry.ts";
 import { partsText } from "./length-text.ts";
 import { minuteOf } from "./sources.ts";
-import type { Translate } from "../kit/say.ts";
+import { say, type Translate } from "../kit/say.ts";
 import {
   isNone,
   isPermanent,
@@ -41,10 +41,10 @@ export function unreadTimes({ options = [] }: Pick<Entry, "options">, given: Com
 }
 
 const unread = {
-  length: "Write a length of time, such as 2 weeks, 1h30m or 30d.",
-  end: "Write a length of time or a date, such as 2 weeks, 30d or 2027-01-31.",
-  time: "Write a date or a time, such as 2027-01-31, 2027-01-31 18:00 or in 2 days.",
-  past: "Write a date or a time, such as 2026-01-31, 2026-01-31 18:00 or 2 days ago.",
+  length: say("commands.write-a-length-of-time-such-as"),
+  end: say("commands.write-a-length-of-time-or-a"),
+  time: say("commands.write-a-date-or-a-time-such"),
+  past: say("commands.write-a-date-or-a-time-such-2"),
 } as const satisfies Record<TimeSpec["kind"], string>;
 
 function timeIn({ kind, canBePermanent, canBeNone }: TimeSpec, typed: string, now: Date): string | undefined {

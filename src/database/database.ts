@@ -1,3 +1,4 @@
+import { say } from "../kit/say.ts";
 import type { Tx } from "./tx.ts";
 import { createWrite, type Instance, type Logger, type Write, type WriteOptions } from "./write.ts";
 import { dirname, resolve } from "node:path";
@@ -269,8 +270,7 @@ export function createInstance(read: ReadClient, write: () => Write): Instance {
     async assertSame(db) {
       if (known === undefined || performance.now() - lookedAt < lookMs) return;
       if ((await find(db)) !== known) {
-        const detail =
-          "The database is that of another installation than at the start, so nothing is written. Put the right one back, or restart the service.";
+        const detail = say("database.the-database-is-that-of-another-installation");
         throw new ProblemError("storage_readonly", { retryAfter: 5, detail });
       }
       lookedAt = performance.now();

@@ -1,3 +1,4 @@
+import { say } from "../kit/say.ts";
 import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
 import { dirname } from "node:path";
@@ -80,10 +81,8 @@ function readStamp(fd: number): number | undefined {
   return readBytes(fd, stampOffset, 4)?.readInt32BE();
 }
 
-const fileDetail =
-  "The database file was removed or replaced while the service runs, so nothing is written. Put it back, or restart the service.";
-const logDetail =
-  "The write-ahead log of the database was removed or replaced while the service runs, so no write is confirmed any more. Restart the service.";
+const fileDetail = say("database.the-database-file-was-removed-or-replaced");
+const logDetail = say("database.the-write-ahead-log-of-the-database");
 
 /**
  * `deleted`: the log ends with this process, and nobody has written to another one since. `replaced`: others write to another log. `there`: only

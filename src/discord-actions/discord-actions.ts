@@ -1,3 +1,4 @@
+import { say } from "../kit/say.ts";
 import type { Database, Tx } from "../database/database.ts";
 import type { Discord } from "../discord/client.ts";
 import type { Call } from "../kernel/call.ts";
@@ -43,8 +44,13 @@ const everyKind = DiscordAction.options.map(({ shape }) => shape.kind.value);
 const everyOutcome: readonly Outcome["state"][] = ["done", "failed", "later", "away"];
 /** How many people the bot acts on at the same time. Discord's own limits are waited for by the calls. */
 const places = 6;
-const spent: Outcome = { state: "failed", detail: "Nobody knows how the last attempt ended.", code: null, mayBeDone: true };
-const isAway: Performed = { outcome: "away", detail: "They are not in the server." };
+const spent: Outcome = {
+  state: "failed",
+  detail: say("discord-actions.nobody-knows-how-the-last-attempt-ended"),
+  code: null,
+  mayBeDone: true,
+};
+const isAway: Performed = { outcome: "away", detail: say("discord-actions.they-are-not-in-the-server") };
 /** How long a busy storage is asked to take an outcome, in milliseconds: with the attempt itself, less than the lease. */
 const insistMs = 30_000;
 /** How long a message may keep the action behind it waiting, in milliseconds. */

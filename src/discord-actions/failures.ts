@@ -1,3 +1,4 @@
+import { say } from "../kit/say.ts";
 /** Actions that failed, and that nobody has tried again or called off since. */
 export interface Failures {
   count: number;
@@ -19,7 +20,7 @@ export function failuresText({ count, newest }: Failures): string | undefined {
   const at = newest.at.toISOString();
   const what =
     count === 1
-      ? `An action in Discord failed at ${at} and was not tried again.`
-      : `${count.toString()} actions in Discord failed in the last 7 days and were not tried again, the newest at ${at}.`;
-  return [what, newest.why, "Try again from the alerts channel, the request, or `/blacklist failed`."].join(" ");
+      ? say("discord-actions.an-action-in-discord-failed-at-and", { at })
+      : say("discord-actions.actions-in-discord-failed-in-the-last", { count, at });
+  return [what, newest.why, say("discord-actions.try-again-from-the-alerts-channel-the")].join(" ");
 }

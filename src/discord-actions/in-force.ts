@@ -1,3 +1,4 @@
+import { say } from "../kit/say.ts";
 import type { Tx } from "../database/database.ts";
 import type { DiscordActionDraft } from "../kernel/discord-port.ts";
 
@@ -269,7 +270,7 @@ export function createCausesInForce() {
         // What was decided later and is still to be done comes after it.
         if (newest === undefined || newest.kind === action.kind || newest.at <= at || newest.state === "pending") return whole;
         if (!newest.changed) await mark(tx, newest, { changed: true });
-        return { stays: "A later decision says otherwise.", next: null, changed: !newest.changed };
+        return { stays: say("discord-actions.a-later-decision-says-otherwise"), next: null, changed: !newest.changed };
       }
       const heir = latestOf(causes);
       if (!heir?.until || (action.kind === "timeout" && heir.until <= new Date(action.until))) return whole;
@@ -290,12 +291,16 @@ export function createCausesInForce() {
 }
 
 function stays({ feature }: Cause): string {
-  return feature === "list" ? "It stays: a list asks for the same." : "It stays: another approval asks for the same.";
+  return feature === "list"
+    ? say("discord-actions.it-stays-a-list-asks-for-the")
+    : say("discord-actions.it-stays-another-approval-asks-for-the");
 }
 
 function staysUntil({ feature, until }: Cause): string {
   const at = until?.toISOString() ?? "";
-  return feature === "list" ? `It stays until ${at}: a list asks for it.` : `It stays until ${at}: another approval asks for it.`;
+  return feature === "list"
+    ? say("discord-actions.it-stays-until-a-list-asks-for", { at })
+    : say("discord-actions.it-stays-until-another-approval-asks-for", { at });
 }
 
 type Overridable = Extract<DiscordActionDraft, { kind: "unban" | "timeout_lift" | "role_add" | "role_remove" | "timeout" }>;

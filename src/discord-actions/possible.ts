@@ -1,3 +1,4 @@
+import { say } from "../kit/say.ts";
 import { PermissionFlagsBits } from "discord-api-types/v10";
 import type { GuildStanding, RoleInfo, Standing } from "../discord/guild-state.ts";
 import type { DiscordAction } from "../kernel/discord-port.ts";
@@ -70,20 +71,30 @@ interface Spec {
 }
 
 const bits = PermissionFlagsBits;
-const timeouts = { bit: bits.ModerateMembers, permission: "Timeout Members", isOverMember: true };
-const bans = { bit: bits.BanMembers, permission: "Ban Members" };
-const roles = { bit: bits.ManageRoles, permission: "Manage Roles", isOverMember: false };
+const timeouts = { bit: bits.ModerateMembers, permission: say("discord-actions.timeout-members"), isOverMember: true };
+const bans = { bit: bits.BanMembers, permission: say("discord-actions.ban-members") };
+const roles = { bit: bits.ManageRoles, permission: say("discord-actions.manage-roles"), isOverMember: false };
 
 /** What Discord asks of the bot for each kind of action. Source: Discord's documentation of permissions, "Permission Hierarchy". */
 export const actionNeeds: Readonly<Record<MemberAction["kind"], Spec>> = {
-  ban: { ...bans, act: "ban them", isOverMember: true },
-  unban: { ...bans, act: "unban them", isOverMember: false },
-  kick: { bit: bits.KickMembers, permission: "Kick Members", act: "kick them", isOverMember: true },
-  timeout: { ...timeouts, act: "time them out" },
-  timeout_lift: { ...timeouts, act: "lift their timeout" },
-  nickname: { bit: bits.ManageNicknames, permission: "Manage Nicknames", act: "change their nickname", isOverMember: true },
-  role_add: { ...roles, act: "give them the role" },
-  role_remove: { ...roles, act: "remove their role" },
+  ban: { ...bans, act: say("discord-actions.ban-them"), isOverMember: true },
+  unban: { ...bans, act: say("discord-actions.unban-them"), isOverMember: false },
+  kick: {
+    bit: bits.KickMembers,
+    permission: say("discord-actions.kick-members"),
+    act: say("discord-actions.kick-them"),
+    isOverMember: true,
+  },
+  timeout: { ...timeouts, act: say("discord-actions.time-them-out") },
+  timeout_lift: { ...timeouts, act: say("discord-actions.lift-their-timeout") },
+  nickname: {
+    bit: bits.ManageNicknames,
+    permission: say("discord-actions.manage-nicknames"),
+    act: say("discord-actions.change-their-nickname"),
+    isOverMember: true,
+  },
+  role_add: { ...roles, act: say("discord-actions.give-them-the-role") },
+  role_remove: { ...roles, act: say("discord-actions.remove-their-role") },
 };
 
 const second = 1000;
@@ -111,9 +122,10 @@ function botProblem({ kind, userId }: MemberAction, guild: GuildStanding, now: D
   const { bot, botId, ownerId, name } = guild;
   const { act, bit, permission, isOverMember } = actionNeeds[kind];
   if (bot === null) return impossible("bot_not_in_guild", `I can't ${act} in ${name}: I'm no longer in that server. Invite me again.`);
-  if (isOverMember && userId === botId) return impossible("target_is_bot_itself", `I can't ${act} in ${name}: that would be me.`);
+  if (isOverMember && userId === botId)
+    return impossible("target_is_bot_itself", say("discord-actions.i-cant-in-that-would-be-me", { act, name }));
   if (isOverMember && userId === ownerId)
-    return impossible("target_is_guild_owner", `I can't ${act} in ${name}: they own the server, and Discord protects its owner.`);
+    return impossible("target_is_guild_owner", say("discord-actions.i-cant-in-they-own-the-server", { act, name }));
   const ends = bot.timedOutUntil;
   if (ends !== null && ends > now && !hasPermission(guild, bot, bits.Administrator)) {
     const until = ends.toISOString();
@@ -160,7 +172,7 @@ export function roleProblem({ kind, roleId }: Pick<RoleAction, "kind" | "roleId"
 }
 
 function awayProblem({ kind }: MemberAction, { name }: GuildStanding): Impossible | Waits | undefined {
-  if (kind === "kick") return impossible("not_a_member", `I can't kick them in ${name}: they are not a member there.`);
+  if (kind === "kick") return impossible("not_a_member", say("discord-actions.i-cant-kick-them-in-they-are", { name }));
   if (kind === "ban" || kind === "unban") return undefined;
   return { outcome: "waits", code: "waits_for_return", detail: `They are not in ${name}. I'll do it when they return.` };
 }
@@ -201,28 +213,28 @@ function alreadySo(action: MemberAction, { guild, target, isBanned, now }: Alrea
   const ends = target?.timedOutUntil ?? null;
   switch (action.kind) {
     case "ban":
-      return isBanned === true ? already("already_banned", `They are already banned in ${name}.`) : undefined;
+      return isBanned === true ? already("already_banned", say("discord-actions.they-are-already-banned-in", { name })) : undefined;
     case "unban":
       // A member cannot be banned at the same time.
       if (isBanned !== false && (target === undefined || target === null)) return undefined;
-      return already("not_banned", `They are not banned in ${name}.`);
+      return already("not_banned", say("discord-actions.they-are-not-banned-in", { name }));
     case "timeout": {
       if (ends === null || ends <= now) return undefined;
       const [wanted, longest] = [Date.parse(action.until), now.getTime() + longestTimeout];
       if (ends.getTime() < (wanted > longest ? longest - cutSlack : wanted - second)) return undefined;
       const until = ends.toISOString();
-      return already("already_timed_out", `They are already timed out in ${name} until ${until}.`);
+      return already("already_timed_out", say("discord-actions.they-are-already-timed-out-in-until", { name, until }));
     }
     case "timeout_lift":
       if (target === undefined || target === null || (ends !== null && ends > now)) return undefined;
-      return already("not_timed_out", `They are not timed out in ${name}.`);
+      return already("not_timed_out", say("discord-actions.they-are-not-timed-out-in", { name }));
     case "role_add":
       return target?.roleIds.includes(action.roleId) === true
-        ? already("already_has_role", `They already have the role ${role} in ${name}.`)
+        ? already("already_has_role", say("discord-actions.they-already-have-the-role-in", { role, name }))
         : undefined;
     case "role_remove":
       return target?.roleIds.includes(action.roleId) === false
-        ? already("already_lacks_role", `They do not have the role ${role} in ${name}.`)
+        ? already("already_lacks_role", say("discord-actions.they-do-not-have-the-role-in", { role, name }))
         : undefined;
     default:
       return undefined;

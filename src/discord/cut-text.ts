@@ -1,3 +1,5 @@
+import { worded } from "../kit/say.ts";
+
 const mark = "…";
 const fence = "```";
 /** A mention, a time or an emoji of which the end is missing. */
@@ -9,7 +11,7 @@ const tick = /(?<!\\)(?:\\\\)*`/g;
  * Halves of characters, which cannot be sent, are replaced.
  */
 export function cutText(text: string, length: number): string {
-  const whole = text.replaceAll(/\p{Surrogate}/gu, "\uFFFD");
+  const whole = worded(text).replaceAll(/\p{Surrogate}/gu, "\uFFFD");
   if (whole.length <= length) return whole;
   const start = withoutHalves(whole.slice(0, Math.max(0, length - mark.length)));
   if (!isOdd(start.split(fence).length - 1)) return closeCode(start) + mark;

@@ -1,3 +1,4 @@
+import { say } from "../kit/say.ts";
 import {
   allowInsecureRequests,
   authorizationCodeGrantRequest,
@@ -109,7 +110,7 @@ export function createDiscordOAuth({ apiBase, clientId, clientSecret, clock = sy
     const now = clock.now();
     const { access_token, refresh_token, expires_in, scope = "" } = await answer;
     if (refresh_token === undefined || expires_in === undefined)
-      throw new OAuthRefusal("discord_error", "Discord's answer was not understood.");
+      throw new OAuthRefusal("discord_error", say("discord.discords-answer-was-not-understood"));
     return {
       accessToken: access_token,
       refreshToken: refresh_token,
@@ -125,7 +126,7 @@ export function createDiscordOAuth({ apiBase, clientId, clientSecret, clock = sy
       const refusal = toRefusal(error);
       if (refusal instanceof OAuthRefusal && refusal.code !== "discord_error") throw refusal;
       if (callbackUrl.searchParams.get("state") === expectedState && callbackUrl.searchParams.has("error")) throw refusal;
-      throw new OAuthRefusal("state_invalid", "The answer does not belong to this authorization.");
+      throw new OAuthRefusal("state_invalid", say("discord.the-answer-does-not-belong-to-this"));
     }
   };
 

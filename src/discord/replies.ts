@@ -1,5 +1,5 @@
 import { type APIEmbed, MessageFlags } from "discord-api-types/v10";
-import { inEnglish, type Translate } from "../kit/say.ts";
+import { inEnglish, type Translate, worded } from "../kit/say.ts";
 import type { Reply, Row } from "./command.ts";
 import { cutText, isBlank } from "./cut-text.ts";
 import { fitRows } from "./interactions/component-limits.ts";
@@ -14,7 +14,9 @@ const directionMarks = /[\u202a-\u202e\u2066-\u2069\u200e\u200f]/g;
 
 /** Text of a user made safe to show: no formatting, no links, no mentions, no reordering. */
 export function escapeText(text: string): string {
-  return text.replace(directionMarks, "").replace(/[\\*_`~|<>#[\]()@:+-]/g, "\\$&");
+  return worded(text)
+    .replace(directionMarks, "")
+    .replace(/[\\*_`~|<>#[\]()@:+-]/g, "\\$&");
 }
 
 interface SentMessage {

@@ -1,6 +1,6 @@
 import { snowflakeForm } from "../kernel/fields.ts";
 import { catalog } from "../kernel/permissions.ts";
-import type { Translate } from "../kit/say.ts";
+import { type Translate, readSaid, textFor, worded } from "../kit/say.ts";
 import { escapeText } from "./replies.ts";
 
 /** A word of a sentence that Discord can show better than as it stands. */
@@ -66,10 +66,21 @@ export function taskText(key: string, t: Translate): string {
 /**
  * A sentence of the service (the detail of a refusal, what an effect did, a finding) as Discord shows it best, in the reader's language:
  * people as mentions, times in the reader's time zone, permissions by their titles; no other formatting.
- * @param sentence in English, as the HTTP API says it
+ * @param sentence as it is said, or in English, as earlier versions stored it
  */
 export function sentenceText(sentence: string, t: Translate): string {
-  const said = t(`! ${sentence}`);
+  const text = (written: string): string => shapedText(t(`! ${written}`), t);
+  const own = (written: string): string => shapedText(written, t);
+  return worded(readSaid(sentence) ?? sentence, { t, text, own, term: (value) => termText(value, t) ?? text(value) });
+}
+
+/** A sentence in the reader's language without any formatting. */
+export function plainSentence(sentence: string, t: Translate): string {
+  const text = (written: string): string => written;
+  return worded(readSaid(sentence) ?? sentence, { t, text, own: text, term: (value) => textFor(`= ${value}`, t) ?? value });
+}
+
+function shapedText(said: string, t: Translate): string {
   let text = "";
   let end = 0;
   for (const match of said.matchAll(word)) {
@@ -80,4 +91,9 @@ export function sentenceText(sentence: string, t: Translate): string {
     end = match.index + match[0].length;
   }
   return text + escapeText(said.slice(end));
+}
+
+/** A value of a closed list, also one that is a permission. */
+function termText(value: string, t: Translate): string | undefined {
+  return permissionText(value, t) ?? valueText(value, t);
 }

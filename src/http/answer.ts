@@ -1,3 +1,4 @@
+import { inJson } from "../kit/say.ts";
 import { parseAccept } from "hono/utils/accept";
 import { isHeld, type Held } from "../kernel/held.ts";
 import type { Page } from "../kernel/page.ts";
@@ -38,7 +39,7 @@ function presenterOf(spec: RouteSpec): Presenter {
 
 /** Nothing was changed yet: the change waits at the address in `Location`. */
 function presentHeld({ confirmation_required: held }: Held): Reply {
-  const body = JSON.stringify({ success: true, code: "confirmation_required", data: held });
+  const body = inJson({ success: true, code: "confirmation_required", data: held });
   return { status: 202, type: json, body, headers: { ...noStore, location: `/confirmations/${held.id}` } };
 }
 
@@ -46,7 +47,7 @@ function presentSingle(request: RequestInfo, answer: unknown, successStatus: num
   const { view, etag = revisionTag(view), status = successStatus } = annotated(answer);
   const headers = etag === undefined ? noStore : { ...noStore, etag };
   if (isConditional && isKnown(request, etag)) return { status: 304, type: json, body: null, headers };
-  return { status, type: json, body: `{"success":true,"data":${JSON.stringify(view)}}`, headers };
+  return { status, type: json, body: `{"success":true,"data":${inJson(view)}}`, headers };
 }
 
 /** The same without its body for a caller that has it. */
@@ -63,7 +64,7 @@ export function presentFile(request: RequestInfo, answer: RawAnswer & { type: st
 
 function presentFlat(answer: unknown, successStatus: number): Reply {
   const { view, status = successStatus } = annotated(answer);
-  return { status, type: json, body: JSON.stringify(view), headers: noStore };
+  return { status, type: json, body: inJson(view), headers: noStore };
 }
 
 function revisionTag(view: unknown): string | undefined {
@@ -81,7 +82,7 @@ function isKnown({ headers }: RequestInfo, etag: string | undefined): boolean {
 const strong = (tag: string): string => tag.replace(/^W\//, "");
 
 function presentList(request: RequestInfo, page: Page<unknown>, status: number): Reply {
-  const body = JSON.stringify({
+  const body = inJson({
     success: true,
     data: page.data,
     page: {

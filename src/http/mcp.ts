@@ -1,3 +1,4 @@
+import { say } from "../kit/say.ts";
 import type { Handler } from "hono";
 import { z } from "zod";
 import type { Call } from "../kernel/call.ts";
@@ -55,8 +56,7 @@ export function handleMcp({ answer, publicUrl }: McpOptions, { gate }: HttpDeps)
     const { call, checkBody } = c.get("caller");
     requireOwnOrigin(info, publicUrl());
     if (call.client === null) throw new ProblemError("invalid_credentials");
-    if (call.actor === null)
-      throw new ProblemError("acting_user_required", { detail: "Name the staff member this is done for in X-Acting-User." });
+    if (call.actor === null) throw new ProblemError("acting_user_required", { detail: say("http.name-the-staff-member-this-is-done") });
     const body = await readBody(c);
     const leave = await gate.acquire();
     try {

@@ -1,3 +1,4 @@
+import { inJson } from "../kit/say.ts";
 import { ZodError } from "zod";
 import { ProblemError, problems, validationProblem } from "../kernel/errors.ts";
 import { redact } from "../kernel/secrets.ts";
@@ -14,7 +15,7 @@ const defaultRetryAfter = 5;
 export function problemReply(request: RequestInfo, problem: ProblemError, unsupportedStatus: 501 | 404): Reply {
   request.problem = problem.code;
   const status = problem.code === "unsupported_operation" ? unsupportedStatus : problem.status;
-  const body = redact(JSON.stringify(problemDocument(problem, status, request.path, request.requestId)));
+  const body = redact(inJson(problemDocument(problem, status, request.path, request.requestId)));
   return { status, type: "application/problem+json", body, headers: refusalHeaders(problem, status) };
 }
 

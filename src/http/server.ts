@@ -1,3 +1,4 @@
+import { inJson } from "../kit/say.ts";
 import { createAdaptorServer, type HttpBindings } from "@hono/node-server";
 import { createServer, STATUS_CODES, type RequestListener, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
@@ -180,7 +181,7 @@ function createClientErrorHandler(commonHeaders: CommonHeaders, logger: Logger) 
 /** A refusal of what never reached the app. */
 function plainRefusal(problem: ProblemError, commonHeaders: CommonHeaders): { status: number; headers: ResponseHeaders; body: string } {
   const requestId = uuid7();
-  const body = JSON.stringify(problemDocument(problem, problem.status, "", requestId));
+  const body = inJson(problemDocument(problem, problem.status, "", requestId));
   const headers = {
     ...commonHeaders(requestId),
     "cache-control": "no-store",

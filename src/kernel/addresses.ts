@@ -1,3 +1,4 @@
+import { say } from "../kit/say.ts";
 import { BlockList, isIP, isIPv6 } from "node:net";
 import { fieldError } from "./errors.ts";
 
@@ -110,5 +111,5 @@ export function shownAddress(address: string): string {
 export function wholeAddress(pointer: string, given: string, stored?: string | null): string {
   if (typeof stored === "string" && given === shownAddress(stored)) return stored;
   if (!given.includes(cutMark)) return given;
-  throw fieldError(pointer, "shortened", "Write the whole address: this one is shortened.");
+  throw fieldError(pointer, "shortened", say("kernel.write-the-whole-address-this-one-is"));
 }

@@ -1,3 +1,4 @@
+import { say } from "../kit/say.ts";
 import { lackText, ProblemError } from "./errors.ts";
 import type { PermissionKey } from "./permissions.ts";
 
@@ -138,7 +139,7 @@ export function requireAnswered(person: Pick<Actor, "isUnknown">): void {
 
 /** Discord could not be asked about a person, and without its answer nothing is done. */
 export function unanswered(): ProblemError {
-  return new ProblemError("discord_unavailable", { detail: "Discord could not be asked about the person.", retryAfter: 5 });
+  return new ProblemError("discord_unavailable", { detail: say("kernel.discord-could-not-be-asked-about-the"), retryAfter: 5 });
 }
 
 /**
@@ -148,7 +149,7 @@ export function unanswered(): ProblemError {
 export function requireWrite(call: Call, permission: PermissionKey, options: PermissionOptions = {}): void {
   requirePermission(call, permission, options);
   if (call.actor === null && call.client?.allows("system.act") !== true) {
-    throw new ProblemError("acting_user_required", { detail: "Name the staff member this is done for in X-Acting-User." });
+    throw new ProblemError("acting_user_required", { detail: say("http.name-the-staff-member-this-is-done") });
   }
   if (call.actor?.isStale() === true && call.actor.id !== options.own) throw new ProblemError("roster_stale", { retryAfter: 30 });
 }
@@ -170,8 +171,8 @@ export const processCall = (requestId: string): Call => ({ ...systemCall("job", 
 export function notReadable(call: Call, pointers: readonly string[], required?: PermissionKey): ProblemError {
   const missingIn = required !== undefined && call.client?.allows(required) === false ? "key" : "acting_user";
   return new ProblemError("permission_denied", {
-    detail: "You can change only what you may read.",
-    errors: pointers.map((pointer) => ({ pointer, in: "body", code: "not_readable", detail: "You may not read this field." })),
+    detail: say("kernel.you-can-change-only-what-you-may"),
+    errors: pointers.map((pointer) => ({ pointer, in: "body", code: "not_readable", detail: say("kernel.you-may-not-read-this-field") })),
     extra: { ...(required !== undefined && { required }), missing_in: missingIn },
   });
 }

@@ -1,3 +1,4 @@
+import { say, worded } from "../kit/say.ts";
 /**
  * The closed registry of problem codes (RFC 9457). The OpenAPI document, the problem pages and every transport are made from it.
  * A code is never renamed; `retryable` tells a client whether the same request may succeed later.
@@ -93,7 +94,7 @@ export class ProblemError extends Error {
   readonly retryAfter: number | undefined;
 
   constructor(code: ProblemCode, options: ProblemOptions = {}) {
-    super(options.detail ?? problems[code].title, options.cause === undefined ? undefined : { cause: options.cause });
+    super(worded(options.detail ?? problems[code].title), options.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
     this.detail = options.detail;
     this.errors = options.errors;
@@ -122,7 +123,7 @@ const maxFieldErrors = 100;
 
 /** A 422 naming every wrong field at once. */
 export function validationProblem(errors: readonly FieldError[]): ProblemError {
-  const detail = errors.length === 1 ? "1 field is wrong." : `${errors.length.toString()} fields are wrong.`;
+  const detail = errors.length === 1 ? say("kernel.1-field-is-wrong") : say("kernel.fields-are-wrong", { count: errors.length });
   return new ProblemError("validation_failed", { detail, errors: errors.slice(0, maxFieldErrors) });
 }
 

@@ -1,3 +1,4 @@
+import { say } from "../kit/say.ts";
 import { z } from "zod";
 import { isIP } from "node:net";
 import { isStorableText, unstorableText } from "./storable.ts";
@@ -18,9 +19,9 @@ function upTo(largest: string, least = 0): string {
 }
 
 function snowflakeDetail(given: unknown): string {
-  if (typeof given === "number") return "Send ids as strings of 17–20 digits; a JSON number has lost precision.";
-  if (typeof given !== "string" || !/^\d{17,20}$/.test(given)) return "Send ids as strings of 17–20 digits.";
-  return given.startsWith("0") ? "A Discord id has no zero in front." : "The id is larger than any Discord id.";
+  if (typeof given === "number") return say("kernel.send-ids-as-strings-of-17-20");
+  if (typeof given !== "string" || !/^\d{17,20}$/.test(given)) return say("kernel.send-ids-as-strings-of-17-20-2");
+  return given.startsWith("0") ? say("kernel.a-discord-id-has-no-zero-in") : say("kernel.the-id-is-larger-than-any-discord");
 }
 
 /** A Discord id in the one form it has, always text because a JSON number loses precision. */
@@ -47,8 +48,8 @@ export function text(min: number, max: number) {
 /** A point in time on the wire: RFC 3339, UTC, milliseconds, `Z`. */
 export const Timestamp = z.iso
   .datetime()
-  .refine((at) => at < "9000", "The date is later than any that can be kept.")
-  .refine((at) => at >= "0001", "The date is earlier than any that can be kept.")
+  .refine((at) => at < "9000", say("kernel.the-date-is-later-than-any-that"))
+  .refine((at) => at >= "0001", say("kernel.the-date-is-earlier-than-any-that"))
   .meta({ id: "Timestamp", description: "RFC 3339, UTC, with milliseconds", example: "2026-11-20T10:00:00.000Z" });
 
 const units = { m: 60, h: 3600, d: 86_400, w: 604_800 } as const;
@@ -70,8 +71,8 @@ const maxDuration = 100 * 31_536_000;
 export const Duration = z
   .string()
   .max(40)
-  .refine((text) => (parseDuration(text) ?? 0) > 0, "Write a duration such as 30d.")
-  .refine((text) => (parseDuration(text) ?? 0) <= maxDuration, "At most 100 years; leave it out or send null where permanent is meant.")
+  .refine((text) => (parseDuration(text) ?? 0) > 0, say("kernel.write-a-duration-such-as-30d"))
+  .refine((text) => (parseDuration(text) ?? 0) <= maxDuration, say("kernel.at-most-100-years-leave-it-out"))
   .meta({ id: "Duration", description: "ISO-8601 (`P30D`) or short (`30d`, `12h`)", example: "P30D" });
 
 /** A person as an answer shows them: what was known at writing time, and whether they are in the community now. */
@@ -169,8 +170,7 @@ const marks: readonly RegExp[] = [
 
 /** What a field says that must not hold such a thing. */
 export const notAnonymous = {
-  message:
-    "Addresses, devices and fingerprints are not stored. Say in plain words what was seen, without IP or network addresses, user agents or digests.",
+  message: say("kernel.addresses-devices-and-fingerprints-are-not-stored"),
   params: { code: "identifying_data" },
 } as const;
 
@@ -201,5 +201,5 @@ export const WebAddress = z
   .string()
   .trim()
   .max(2000)
-  .regex(/^https?:\/\/[^\s\\]+$/, "Write an address that begins with https://.")
-  .refine((address) => URL.canParse(address) && hasNoSecret(new URL(address)), "Leave names, passwords and # out of the address.");
+  .regex(/^https?:\/\/[^\s\\]+$/, say("kernel.write-an-address-that-begins-with-https"))
+  .refine((address) => URL.canParse(address) && hasNoSecret(new URL(address)), say("kernel.leave-names-passwords-and-out-of-the"));

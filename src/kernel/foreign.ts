@@ -1,3 +1,4 @@
+import { say } from "../kit/say.ts";
 import { z } from "zod";
 import { isStorableText, showText, unstorableText } from "./storable.ts";
 import { fieldErrors } from "./validation.ts";
@@ -27,7 +28,7 @@ export const ForeignTime = z.iso.datetime({ offset: true }).transform((text, con
   const at = new Date(text);
   const year = at.getUTCFullYear();
   if (year >= 1 && year < 9000) return at;
-  context.addIssue({ code: "custom", message: "The date is outside the years 1 to 8999." });
+  context.addIssue({ code: "custom", message: say("kernel.the-date-is-outside-the-years-1") });
   return z.NEVER;
 });
 

@@ -1,35 +1,36 @@
+import { say } from "../kit/say.ts";
 import type { z } from "zod";
 
 type Issue = z.core.$ZodRawIssue;
 
 /** What a field that is left out is refused with. */
-export const requiredText = "This field is required.";
+export const requiredText = say("kernel.this-field-is-required");
 
 const typeTexts: Readonly<Record<string, string>> = {
-  string: "A text is needed here.",
-  number: "A number is needed here.",
-  int: "A whole number is needed here.",
-  boolean: "Use true or false.",
-  array: "A list is needed here.",
-  tuple: "A list is needed here.",
-  object: "An object is needed here.",
-  record: "An object is needed here.",
-  null: "Use null.",
+  string: say("kernel.a-text-is-needed-here"),
+  number: say("kernel.a-number-is-needed-here"),
+  int: say("kernel.a-whole-number-is-needed-here"),
+  boolean: say("kernel.use-true-or-false"),
+  array: say("kernel.a-list-is-needed-here"),
+  tuple: say("kernel.a-list-is-needed-here"),
+  object: say("kernel.an-object-is-needed-here"),
+  record: say("kernel.an-object-is-needed-here"),
+  null: say("kernel.use-null"),
 };
 
-export const datetimeText = "Write a time such as 2026-11-20T10:00:00.000Z.";
+export const datetimeText = say("kernel.write-a-time-such-as-2026-11");
 /** Between what several forms need, where something is in none of them. */
 export const otherForm = " Or: ";
-const shownId = "Write the id as it was shown: 36 characters with hyphens.";
+const shownId = say("kernel.write-the-id-as-it-was-shown");
 const formatTexts: Readonly<Record<string, string>> = {
   datetime: datetimeText,
-  date: "Write a date such as 2026-11-20.",
+  date: say("kernel.write-a-date-such-as-2026-11"),
   uuid: shownId,
   guid: shownId,
-  url: "Write a whole address such as https://example.org.",
+  url: say("kernel.write-a-whole-address-such-as-https"),
 };
-const otherFormat = "This is not in the form that is expected here.";
-const unfit = "What stands here does not fit.";
+const otherFormat = say("kernel.this-is-not-in-the-form-that");
+const unfit = say("kernel.what-stands-here-does-not-fit");
 
 /** One, or several of something. */
 const counted = (count: number | bigint, one: string, many: string): string => `${count.toString()} ${BigInt(count) === 1n ? one : many}`;
@@ -61,16 +62,18 @@ export function issueText(issue: Issue): string {
     case "invalid_format":
       return formatTexts[issue.format] ?? otherFormat;
     case "not_multiple_of":
-      return `Use a multiple of ${issue.divisor.toString()}.`;
+      return say("kernel.use-a-multiple-of", { count: issue.divisor });
     case "unrecognized_keys":
-      return "This field is not known here.";
+      return say("kernel.this-field-is-not-known-here");
     default:
       return unfit;
   }
 }
 
 function choiceText(choices: readonly unknown[]): string {
-  return choices.length === 1 ? `Use ${String(choices[0])}.` : `Use one of: ${choices.map(String).join(", ")}.`;
+  return choices.length === 1
+    ? say("kernel.use", { value: String(choices[0]) })
+    : say("kernel.use-one-of", { values: choices.map(String).join(", ") });
 }
 
 /** What each of several forms would need, where something is in none of them. */
@@ -86,7 +89,7 @@ interface Limit {
 }
 
 function limitText(end: "most" | "least", limit: number | bigint, { origin, inclusive = true, exact = false }: Limit): string {
-  if (origin === "string" && end === "least" && Number(limit) === 1) return "This must not be empty.";
+  if (origin === "string" && end === "least" && Number(limit) === 1) return say("kernel.this-must-not-be-empty");
   const unit = units[origin];
   if (unit !== undefined) return exact ? `Use exactly ${unit(limit)}.` : `Use at ${end} ${unit(limit)}.`;
   if (!inclusive) return `Use a number ${end === "most" ? "below" : "above"} ${limit.toString()}.`;

@@ -1,3 +1,4 @@
+import { say } from "../kit/say.ts";
 import { isUtf8 } from "node:buffer";
 import { ProblemError } from "./errors.ts";
 import { parseJsonInParts } from "./json-parts.ts";
@@ -38,12 +39,13 @@ export async function parseJsonByLine(raw: Buffer, byLine: readonly string[]): P
 
 /** @throws ProblemError malformed_request */
 function requireShallow(value: unknown, levels = maxDepth): unknown {
-  if (isDeeper(value, levels)) throw new ProblemError("malformed_request", { detail: `The body nests deeper than ${maxDepth} levels.` });
+  if (isDeeper(value, levels))
+    throw new ProblemError("malformed_request", { detail: say("kernel.the-body-nests-deeper-than-levels", { depth: maxDepth }) });
   return value;
 }
 
 function notJson(error: unknown): unknown {
-  return error instanceof SyntaxError ? new ProblemError("malformed_request", { detail: "The body is not valid JSON." }) : error;
+  return error instanceof SyntaxError ? new ProblemError("malformed_request", { detail: say("kernel.the-body-is-not-valid-json") }) : error;
 }
 
 /** How a file is written, by the mark at its beginning: spreadsheets write UTF-16, too. @param start its first bytes */
@@ -60,7 +62,7 @@ export function parseFile(raw: Buffer): string {
   try {
     return new TextDecoder(encodingOf(raw), { fatal: true }).decode(raw);
   } catch {
-    throw new ProblemError("malformed_request", { detail: 'The file is not UTF-8. Save it as "CSV UTF-8" first.' });
+    throw new ProblemError("malformed_request", { detail: say("kernel.the-file-is-not-utf-8-save") });
   }
 }
 
@@ -69,7 +71,7 @@ export function parseFile(raw: Buffer): string {
  * @throws ProblemError malformed_request for invalid UTF-8
  */
 export function parseText(raw: Buffer): string {
-  if (!isUtf8(raw)) throw new ProblemError("malformed_request", { detail: "The body is not valid UTF-8." });
+  if (!isUtf8(raw)) throw new ProblemError("malformed_request", { detail: say("kernel.the-body-is-not-valid-utf-8") });
   return raw.toString("utf8");
 }
 

@@ -1,3 +1,4 @@
+import { say } from "../kit/say.ts";
 const unstorableCharacter = /[\0\p{Cs}]/u;
 
 /** Whether both databases keep a text as it is: neither keeps U+0000 nor half of a surrogate pair. */
@@ -11,4 +12,4 @@ export function showText(text: string): string {
 }
 
 /** What is said of a text that cannot be stored. */
-export const unstorableText = "The text holds a character that cannot be stored.";
+export const unstorableText = say("kernel.the-text-holds-a-character-that-cannot");

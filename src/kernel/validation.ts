@@ -1,3 +1,4 @@
+import { say } from "../kit/say.ts";
 import { z } from "zod";
 import type { FieldError } from "./errors.ts";
 import { snowflakePattern } from "./fields.ts";
@@ -13,7 +14,9 @@ type Issue = z.core.$ZodIssue;
 export function fieldErrors(issues: readonly Issue[], where: FieldError["in"]): FieldError[] {
   return issues.flatMap((issue) => {
     if (issue.code === "unrecognized_keys") {
-      return issue.keys.map((key) => fieldErrorAt([...issue.path, key], where, "unknown_field", "This field is not known here."));
+      return issue.keys.map((key) =>
+        fieldErrorAt([...issue.path, key], where, "unknown_field", say("kernel.this-field-is-not-known-here")),
+      );
     }
     return fieldErrorAt(issue.path, where, codeOf(issue), detailOf(issue));
   });

@@ -1,3 +1,5 @@
+import { worded } from "../kit/say.ts";
+
 /** A word is cut to so many characters; searches for longer ones are cut alike. */
 const maxLength = 40;
 /** Scripts without spaces between words: every place in them may be where a word begins. */
@@ -5,7 +7,7 @@ const unspaced = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script
 
 /** The words of a text, each once: without case and accents, letters and digits of any script, at most `most` of them. */
 export function wordsOf(text: string, most = 400): string[] {
-  const plain = text
+  const plain = worded(text)
     .normalize("NFKD")
     .replaceAll(/\p{Mark}/gu, "")
     .toLowerCase();

@@ -169,3 +169,23 @@ export function textFor(key: string, t: Translate): string | undefined {
   const text = t(key as "= ");
   return text === key || `= ${text}` === key ? undefined : text;
 }
+
+/** A view as JSON, worded in English. */
+export function inJson(view: unknown): string {
+  const text = JSON.stringify(view);
+  return isSaid(text) ? JSON.stringify(view, (_, value: unknown) => (typeof value === "string" ? worded(value) : value)) : text;
+}
+
+/** A view worded in English; the same one where there is nothing to word. */
+export function inWords<View>(view: View): View {
+  return isSaid(JSON.stringify(view)) ? (JSON.parse(inJson(view)) as View) : view;
+}
+
+let keysOfEnglish: ReadonlyMap<string, string> | undefined;
+
+/** What earlier versions stored as an English sentence, as what is said; undefined where it is none, or has something filled in. */
+export function readSaid(english: string): Said | undefined {
+  keysOfEnglish ??= new Map(Object.entries(languages["en"] ?? {}).flatMap(([key, text]) => (key.includes(".") ? [[text, key]] : [])));
+  const key = keysOfEnglish.get(english);
+  return key === undefined ? undefined : carried(key);
+}

@@ -1,3 +1,4 @@
+import { say } from "../kit/say.ts";
 import type { Verbs, VerbInput } from "../commands/verbs.ts";
 import type { Core } from "../core.ts";
 import type { ConfirmationsService } from "../features/confirmations/confirmations.service.ts";
@@ -101,7 +102,7 @@ function givenFields({ params = {}, query = {}, body, revision }: VerbInput): Gi
  * @throws ProblemError validation_failed with the longest fields, where it cannot be shown whole
  */
 function shown(summary: string, given: Given): string {
-  const whole = [`Asked for by an AI client: ${summary}`, ...given.map(([, , line]) => line)].join("\n");
+  const whole = [say("mcp.asked-for-by-an-ai-client", { operation: summary }), ...given.map(([, , line]) => line)].join("\n");
   const size = confirmedSize(whole);
   if (size <= confirmedLimit) return whole;
   const byLength = given

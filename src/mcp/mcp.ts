@@ -1,3 +1,4 @@
+import { inJson } from "../kit/say.ts";
 import { createMcpHandler, Server, type CallToolResult } from "@modelcontextprotocol/server";
 import type { Core } from "../core.ts";
 import { createVerbs, type VerbInput, type VerbsDeps } from "../commands/verbs.ts";
@@ -81,7 +82,7 @@ export function createMcp(deps: McpDeps, settings: Settings): McpOptions {
   async function run(tool: Tool, args: unknown, call: Call, info: RequestInfo): Promise<CallToolResult> {
     const { operationId } = tool.spec;
     const given = inputOf(tool, args, requireIfMatch);
-    if (tool.isWrite) return asData(JSON.stringify(await holding.hold(tool, call, given)));
+    if (tool.isWrite) return asData(inJson(await holding.hold(tool, call, given)));
     const answer = await verbs.run(operationId, call, given);
     const presented = presenters.get(operationId)?.({ ...info, headers: {}, search: "", path: tool.spec.path }, answer);
     const body = String(presented?.body);

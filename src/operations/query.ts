@@ -1,3 +1,4 @@
+import { say } from "../kit/say.ts";
 import { z } from "zod";
 import { type FieldError, ProblemError } from "../kernel/errors.ts";
 import { check, pointer } from "../kernel/validation.ts";
@@ -31,7 +32,7 @@ function collect(
     else if (Array.isArray(before)) before.push(value);
     else if (isList(shape[name])) found.set(name, [value]);
     else if (before === undefined) found.set(name, value);
-    else errors.push({ pointer: `/${name}`, in: "query", code: "repeated", detail: "Send this parameter once." });
+    else errors.push({ pointer: `/${name}`, in: "query", code: "repeated", detail: say("operations.send-this-parameter-once") });
   }
 }
 
@@ -47,11 +48,11 @@ function unknownParameters(names: readonly string[]): ProblemError {
       pointer: pointer([name.slice(0, 100)]),
       in: "query",
       code: "unknown_parameter",
-      detail: "This parameter is not known here.",
+      detail: say("operations.this-parameter-is-not-known-here"),
     };
   });
   return new ProblemError("unknown_parameter", {
-    detail: "A mistyped filter would list everything, so unknown parameters are refused.",
+    detail: say("operations.a-mistyped-filter-would-list-everything-so"),
     errors,
   });
 }

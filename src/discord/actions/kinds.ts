@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import { MessageFlags, RESTJSONErrorCodes as Codes, Routes } from "discord-api-types/v10";
 import type { DiscordAction, DiscordRequest } from "../../kernel/discord-port.ts";
 import { z } from "zod";
@@ -35,31 +36,36 @@ const second = 1000;
 const day = 86_400 * second;
 /** Discord's limit, less a minute for clock skew. */
 const maxTimeout = 28 * day - 60 * second;
-const gone = { [Codes.UnknownMember]: "They are not in the server." };
+const gone = { [Codes.UnknownMember]: say("discord-actions.they-are-not-in-the-server") };
 
 /** For every kind of action: how it checks the present state, and the call it makes. */
 const kinds: { readonly [K in Kind]: ActionKind<Extract<DiscordAction, { kind: K }>> } = {
   role_add: {
     async plan({ guildId, userId, roleId }, state) {
       const { roles } = await state.member(guildId, userId);
-      if (roles.includes(roleId)) return { noChange: "They already had the role." };
-      return { method: "PUT", route: Routes.guildMemberRole(guildId, userId, roleId), detail: "They got the role." };
+      if (roles.includes(roleId)) return { noChange: say("discord.they-already-had-the-role") };
+      return { method: "PUT", route: Routes.guildMemberRole(guildId, userId, roleId), detail: say("discord.they-got-the-role") };
     },
     waitsForReturn: true,
   },
   role_remove: {
     async plan({ guildId, userId, roleId }, state) {
       const { roles } = await state.member(guildId, userId);
-      if (!roles.includes(roleId)) return { noChange: "They did not have the role." };
-      return { method: "DELETE", route: Routes.guildMemberRole(guildId, userId, roleId), detail: "They lost the role." };
+      if (!roles.includes(roleId)) return { noChange: say("discord.they-did-not-have-the-role") };
+      return { method: "DELETE", route: Routes.guildMemberRole(guildId, userId, roleId), detail: say("discord.they-lost-the-role") };
     },
     nothingLeft: gone,
   },
   nickname: {
     async plan({ guildId, userId, nickname }, state) {
       const nick = nickname === null ? null : fittingNickname(nickname);
-      if ((await state.member(guildId, userId)).nick === nick) return { noChange: "They already had that name." };
-      return { method: "PATCH", route: Routes.guildMember(guildId, userId), body: { nick }, detail: "Their nickname was changed." };
+      if ((await state.member(guildId, userId)).nick === nick) return { noChange: say("discord.they-already-had-that-name") };
+      return {
+        method: "PATCH",
+        route: Routes.guildMember(guildId, userId),
+        body: { nick },
+        detail: say("discord.their-nickname-was-changed"),
+      };
     },
     waitsForReturn: true,
   },
@@ -67,14 +73,14 @@ const kinds: { readonly [K in Kind]: ActionKind<Extract<DiscordAction, { kind: K
     async plan({ guildId, userId, until, from }, state, now) {
       const wanted = Date.parse(until);
       if (from !== undefined) return await planNewEnd({ guildId, userId, until, from }, state, now);
-      if (wanted <= now) return { noChange: "The timeout would already be over." };
+      if (wanted <= now) return { noChange: say("discord.the-timeout-would-already-be-over") };
       const isCut = wanted > now + maxTimeout;
       const end = isCut ? now + maxTimeout : wanted;
       const { timeoutEnds } = await state.member(guildId, userId);
       // A capped end moves with the time of the request; less than a day is no reason to set it again.
       if (timeoutEnds >= end - (isCut ? day : second)) return longerStands(timeoutEnds);
       const ends = new Date(end).toISOString();
-      const detail = isCut ? "They were timed out for 28 days, the longest Discord allows." : "They were timed out.";
+      const detail = isCut ? say("discord.they-were-timed-out-for-28-days") : say("discord.they-were-timed-out");
       return timeoutChange(guildId, userId, { until: ends, detail });
     },
     waitsForReturn: true,
@@ -82,35 +88,35 @@ const kinds: { readonly [K in Kind]: ActionKind<Extract<DiscordAction, { kind: K
   timeout_lift: {
     async plan({ guildId, userId, until }, state, now) {
       const { timeoutEnds } = await state.member(guildId, userId);
-      if (timeoutEnds <= now) return { noChange: "They were not timed out." };
+      if (timeoutEnds <= now) return { noChange: say("discord.they-were-not-timed-out") };
       if (until !== undefined && !isOneOf(timeoutEnds, [until].flat()))
-        return { noChange: "They have another timeout, which I left in place.", isOthers: true };
-      return timeoutChange(guildId, userId, { detail: "Their timeout was lifted." });
+        return { noChange: say("discord.they-have-another-timeout-which-i-left"), isOthers: true };
+      return timeoutChange(guildId, userId, { detail: say("discord.their-timeout-was-lifted") });
     },
     waitsForReturn: true,
   },
   kick: {
     async plan({ guildId, userId }, state) {
       await state.member(guildId, userId);
-      return { method: "DELETE", route: Routes.guildMember(guildId, userId), detail: "They were kicked." };
+      return { method: "DELETE", route: Routes.guildMember(guildId, userId), detail: say("discord.they-were-kicked") };
     },
   },
   ban: {
     async plan({ guildId, userId, deleteMessageSeconds: seconds = 0 }, state) {
-      if ((await state.ban(guildId, userId)) !== undefined) return { noChange: "They were already banned." };
+      if ((await state.ban(guildId, userId)) !== undefined) return { noChange: say("discord.they-were-already-banned") };
       const body = seconds === 0 ? {} : { delete_message_seconds: seconds };
-      return { method: "PUT", route: Routes.guildBan(guildId, userId), body, detail: "They were banned." };
+      return { method: "PUT", route: Routes.guildBan(guildId, userId), body, detail: say("discord.they-were-banned") };
     },
   },
   unban: {
     async plan({ guildId, userId, onlyWith }, state) {
       const ban = await state.ban(guildId, userId);
-      if (ban === undefined) return { noChange: "They were not banned." };
+      if (ban === undefined) return { noChange: say("discord.they-were-not-banned") };
       if (onlyWith !== undefined && ![onlyWith].flat().some((sign) => ban.reason.includes(sign)))
-        return { noChange: "Somebody else banned them, and I left that ban in place.", isOthers: true };
-      return { method: "DELETE", route: Routes.guildBan(guildId, userId), detail: "Their ban was lifted." };
+        return { noChange: say("discord.somebody-else-banned-them-and-i-left"), isOthers: true };
+      return { method: "DELETE", route: Routes.guildBan(guildId, userId), detail: say("discord.their-ban-was-lifted") };
     },
-    nothingLeft: { [Codes.UnknownBan]: "They were not banned." },
+    nothingLeft: { [Codes.UnknownBan]: say("discord.they-were-not-banned") },
   },
   message_user: {
     plan: async (action, state) => messageChange(await state.directChannel(action.userId), action),
@@ -136,18 +142,18 @@ interface NewEnd {
 async function planNewEnd({ guildId, userId, until, from }: NewEnd, state: PresentState, now: number): Promise<NoChange | Change> {
   const wanted = Date.parse(until);
   const { timeoutEnds } = await state.member(guildId, userId);
-  if (timeoutEnds <= now) return { noChange: "They were not timed out.", isOthers: true };
+  if (timeoutEnds <= now) return { noChange: say("discord.they-were-not-timed-out"), isOthers: true };
   if (Math.abs(timeoutEnds - wanted) <= second) return longerStands(timeoutEnds);
   if (from !== "any" && !isOneOf(timeoutEnds, from))
-    return { noChange: "They have another timeout, which I left in place.", isOthers: true };
-  if (wanted <= now) return timeoutChange(guildId, userId, { detail: "Their timeout was lifted." });
+    return { noChange: say("discord.they-have-another-timeout-which-i-left"), isOthers: true };
+  if (wanted <= now) return timeoutChange(guildId, userId, { detail: say("discord.their-timeout-was-lifted") });
   const ends = new Date(Math.min(wanted, now + maxTimeout)).toISOString();
-  return timeoutChange(guildId, userId, { until: ends, detail: `The timeout now ends at ${ends}.` });
+  return timeoutChange(guildId, userId, { until: ends, detail: say("discord.the-timeout-now-ends-at", { at: ends }) });
 }
 
 function longerStands(timeoutEnds: number): NoChange {
   const until = new Date(timeoutEnds).toISOString();
-  return { noChange: `They are already timed out until ${until}.`, until };
+  return { noChange: say("discord.they-are-already-timed-out-until", { at: until }), until };
 }
 
 function isOneOf(timeoutEnds: number, ends: readonly string[]): boolean {
@@ -160,7 +166,12 @@ function timeoutChange(guildId: string, userId: string, { until, detail }: { unt
 }
 
 function messageChange(channelId: string, message: { id: string; content: string }): Change {
-  return { method: "POST", route: Routes.channelMessages(channelId), body: messageBody(message), detail: "The message was sent." };
+  return {
+    method: "POST",
+    route: Routes.channelMessages(channelId),
+    body: messageBody(message),
+    detail: say("discord.the-message-was-sent"),
+  };
 }
 
 const Member = z.object({

@@ -1,34 +1,35 @@
+import { say } from "../../kit/say.ts";
 import { RESTJSONErrorCodes as Codes } from "discord-api-types/v10";
 import type { Performed } from "../../kernel/discord-port.ts";
 import type { ProblemError } from "../../kernel/errors.ts";
 import { rateLimitWait } from "../rest/errors.ts";
 
-const noSuchPerson = "Discord has no account with this ID.";
-const takesNone = "They don't accept messages from me.";
-const blocked = "A filter of the server blocked the message.";
+const noSuchPerson = say("discord.discord-has-no-account-with-this-id");
+const takesNone = say("discord.they-dont-accept-messages-from-me");
+const blocked = say("discord.a-filter-of-the-server-blocked-the");
 
-const messagesLimited = "Discord is limiting messages right now.";
-const limited = "Discord is limiting this right now.";
+const messagesLimited = say("discord.discord-is-limiting-messages-right-now");
+const limited = say("discord.discord-is-limiting-this-right-now");
 
 /** Refusals that repeating cannot change, in plain words. */
 const permanent: Readonly<Record<number, string>> = {
-  [Codes.UnknownChannel]: "The channel no longer exists.",
-  [Codes.UnknownGuild]: "I'm not in that server.",
-  [Codes.UnknownMember]: "They are not in the server.",
-  [Codes.UnknownRole]: "The role no longer exists.",
+  [Codes.UnknownChannel]: say("discord.the-channel-no-longer-exists"),
+  [Codes.UnknownGuild]: say("discord.im-not-in-that-server"),
+  [Codes.UnknownMember]: say("discord-actions.they-are-not-in-the-server"),
+  [Codes.UnknownRole]: say("discord.the-role-no-longer-exists"),
   [Codes.UnknownUser]: noSuchPerson,
   [Codes.InvalidRecipients]: noSuchPerson,
-  [Codes.MissingAccess]: "I'm not in the server, or I can't see the channel.",
-  [Codes.MissingPermissions]: "I'm missing a permission, or my role is too low.",
-  [Codes.TwoFactorAuthenticationIsRequired]: "The server requires two-factor authentication, and the account that owns me doesn't use it.",
+  [Codes.MissingAccess]: say("discord.im-not-in-the-server-or-i"),
+  [Codes.MissingPermissions]: say("discord.im-missing-a-permission-or-my-role"),
+  [Codes.TwoFactorAuthenticationIsRequired]: say("discord.the-server-requires-two-factor-authentication-and"),
   [Codes.CannotSendMessagesToThisUser]: takesNone,
   [Codes.CannotSendMessagesToThisUserDueToHavingNoMutualGuilds]: takesNone,
-  [Codes.CannotSendAnEmptyMessage]: "The message would be empty.",
-  [Codes.CannotSendMessagesInNonTextChannel]: "I can't send messages in this kind of channel.",
-  [Codes.CannotExecuteActionOnThisChannelType]: "I can't send messages in this kind of channel.",
+  [Codes.CannotSendAnEmptyMessage]: say("discord.the-message-would-be-empty"),
+  [Codes.CannotSendMessagesInNonTextChannel]: say("discord.i-cant-send-messages-in-this-kind"),
+  [Codes.CannotExecuteActionOnThisChannelType]: say("discord.i-cant-send-messages-in-this-kind"),
   [Codes.MessageWasBlockedByAutomaticModeration]: blocked,
   [Codes.MessageBlockedByHarmfulLinksFilter]: blocked,
-  [Codes.InvalidFormBodyOrContentType]: "Discord rejected the values.",
+  [Codes.InvalidFormBodyOrContentType]: say("discord.discord-rejected-the-values"),
 };
 
 /** Refusals that end by themselves. */
@@ -56,7 +57,7 @@ export function refusalCode({ code, extra }: ProblemError): number | undefined {
 export function endOf(error: ProblemError, isSent: boolean): Extract<Performed, { outcome: "failed" | "retry" }> {
   const code = refusalCode(error);
   if (code !== undefined && !temporary.has(code)) {
-    const detail = permanent[code] ?? `Discord refused it (code ${code.toString()}).`;
+    const detail = permanent[code] ?? say("discord.discord-refused-it-code", { code });
     return { outcome: "failed", detail, code };
   }
   const isLimited = rateLimitWait(error.cause) !== undefined;
@@ -67,7 +68,7 @@ export function endOf(error: ProblemError, isSent: boolean): Extract<Performed, 
         ? messagesLimited
         : isLimited || code !== undefined
           ? limited
-          : "Discord could not be reached.",
+          : say("discord.discord-could-not-be-reached"),
     ...(code !== undefined && { code }),
     ...(error.retryAfter !== undefined && { retryAfterMs: error.retryAfter * 1000 }),
     mayBeDone: isSent && !isLimited && code === undefined,

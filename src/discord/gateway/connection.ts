@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { Logger } from "pino";
 import type { Clock } from "../../kernel/clock.ts";
 import type { DiscordStatus } from "../../kernel/discord-port.ts";
@@ -125,7 +126,7 @@ export function createConnection(options: ConnectionOptions & ConnectionDeps, se
     pingMs: () => session?.pingMs(),
     start(): void {
       loop ??= connect().catch((error: unknown) => {
-        status.set("fatal", "The link to Discord failed unexpectedly; see the log, then restart.");
+        status.set("fatal", say("discord.the-link-to-discord-failed-unexpectedly-see"));
         logger.error({ err: error }, "Discord: the connection loop failed");
       });
     },
@@ -166,7 +167,7 @@ export function createStatus(clock: Clock) {
     lost(failures: number): void {
       if (now.state === "ready") now = { ...now, reconnects: now.reconnects + 1 };
       if (readyCount === 0) return set("connecting");
-      set(failures <= 2 ? "resuming" : "down", failures <= 2 ? undefined : "Discord's gateway cannot be reached; trying again.");
+      set(failures <= 2 ? "resuming" : "down", failures <= 2 ? undefined : say("discord.discords-gateway-cannot-be-reached-trying-again"));
     },
   };
 }

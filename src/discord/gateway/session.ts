@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { GatewayDispatchEvents, GatewayIntentBits } from "discord-api-types/v10";
 import { DiscordjsErrorCodes, Events, type Interaction, type WebSocketOptions } from "discord.js";
 import type { Logger } from "pino";
@@ -52,7 +53,7 @@ export interface GatewaySession {
 
 const exhausted: SessionEnd = {
   isFatal: false,
-  reason: "The session starts Discord allows in a day are nearly used up; the link waits for the next day.",
+  reason: say("discord.the-session-starts-discord-allows-in-a"),
   isExhausted: true,
 };
 
@@ -107,7 +108,7 @@ export function createGatewaySession({
   client.on(Events.ShardReady, ready);
   client.on(Events.ShardResume, ready);
   client.on(Events.ShardReconnecting, () => {
-    endBy(hopelessMs, "Discord's gateway did not come back.");
+    endBy(hopelessMs, say("discord.discords-gateway-did-not-come-back"));
     hooks.onReconnecting(pace.failures());
   });
   client.on(Events.ShardDisconnect, ({ code }) => end({ isFatal: true, reason: fatalClose(code) }));
@@ -116,11 +117,11 @@ export function createGatewaySession({
 
   return {
     run() {
-      endBy(loginDeadlineMs, "Discord did not answer in time.");
+      endBy(loginDeadlineMs, say("discord.discord-did-not-answer-in-time"));
       client.login(token).catch(async (error: unknown) => {
         if (isTokenRefused(error)) return end({ isFatal: true, reason: tokenInstruction });
         log(error);
-        end((await library.isOutOfSessions()) ? exhausted : { isFatal: false, reason: "Discord cannot be reached." });
+        end((await library.isOutOfSessions()) ? exhausted : { isFatal: false, reason: say("discord.discord-cannot-be-reached") });
       });
       return ended;
     },

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import { isIP } from "node:net";
 import { RESTJSONErrorCodes } from "discord-api-types/v10";
 import { Readable } from "node:stream";
@@ -84,7 +85,7 @@ export function createDiscordActions(options: ActionsOptions): DiscordActions & 
   const sent = createSentBans();
 
   const run = async (action: DiscordAction, { mayBeDone = false, deadlineMs = usualMs }: PerformOptions): Promise<Performed> => {
-    if ("guildId" in action && !served.has(action.guildId)) return { outcome: "failed", detail: "I don't act in that server." };
+    if ("guildId" in action && !served.has(action.guildId)) return { outcome: "failed", detail: say("discord.i-dont-act-in-that-server") };
     const call = timed(rest, deadlineMs);
     const { plan, nothingLeft = {}, waitsForReturn = false } = kindOf(action);
     let isSent = false;
@@ -107,7 +108,7 @@ export function createDiscordActions(options: ActionsOptions): DiscordActions & 
       if (detail !== undefined) return { outcome: "done", detail, changed: isSent || mayBeDone };
       // The answer to an earlier request was lost: the person was there, and is gone.
       if (code === RESTJSONErrorCodes.UnknownMember && (isSent || mayBeDone) && action.kind === "kick")
-        return { outcome: "done", detail: "They were kicked.", changed: true };
+        return { outcome: "done", detail: say("discord.they-were-kicked"), changed: true };
       if (code === RESTJSONErrorCodes.UnknownMember && waitsForReturn) return { outcome: "away", detail: awayText };
       const end = endOf(error, isSent);
       return end.outcome === "retry" ? { ...end, mayBeDone: end.mayBeDone || mayBeDone } : end;
@@ -125,7 +126,7 @@ export function createDiscordActions(options: ActionsOptions): DiscordActions & 
   };
 }
 
-const awayText = "They are not in the server. I'll do it when they return.";
+const awayText = say("discord.they-are-not-in-the-server-ill");
 
 /** By a clock that nobody sets: what tells of an action comes within moments, whatever the time of the machine is by then. */
 function createSentBans(): SentBans & { note(action: DiscordAction): void } {

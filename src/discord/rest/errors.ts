@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { isFailure, isRateLimit, isRefusal } from "../library.ts";
 
@@ -34,7 +35,7 @@ export function toProblem(error: unknown): ProblemError {
   if (wait !== undefined) return unavailable(wait, error);
   if (isRefusal(error) && error.status !== 401) {
     const extra = { discord_status: error.status, discord_code: error.code };
-    return new ProblemError("discord_error", { detail: "Discord refused the call.", extra, cause: error });
+    return new ProblemError("discord_error", { detail: say("discord.discord-refused-the-call"), extra, cause: error });
   }
   return unavailable(isFailure(error) ? 5000 : 2000, error);
 }

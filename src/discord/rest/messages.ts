@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import { ApplicationFlags, ChannelType, OverwriteType, PermissionFlagsBits, Routes, StickerFormatType } from "discord-api-types/v10";
 import { z } from "zod";
 import type { DiscordCalls, MessageSource } from "../../kernel/discord-port.ts";
@@ -80,7 +81,7 @@ export function createMessages({ rest, served, apiBase }: MessagesOptions): Mess
 }
 
 function unreadable(cause?: unknown): ProblemError {
-  return new ProblemError("discord_error", { detail: "Discord answered with something else.", cause });
+  return new ProblemError("discord_error", { detail: say("discord.discord-answered-with-something-else"), cause });
 }
 
 /** Where stickers are, by their format: films of vectors are JSON, moving ones of the older kind are PNG. */

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import { AuthorizationResponseError, OperationProcessingError, ResponseBodyError, WWWAuthenticateChallengeError } from "oauth4webapi";
 import { z, type ZodType } from "zod";
 import { ProblemError } from "../../kernel/errors.ts";
@@ -50,26 +51,27 @@ export function toRefusal(error: unknown): OAuthRefusal | ProblemError {
   if (error instanceof AuthorizationResponseError) return ofAuthorization(error.error);
   if (error instanceof ResponseBodyError) return ofToken(error.error);
   if (error instanceof WWWAuthenticateChallengeError) return badClient();
-  if (error instanceof OperationProcessingError) return new OAuthRefusal("discord_error", "Discord's answer was not understood.");
+  if (error instanceof OperationProcessingError)
+    return new OAuthRefusal("discord_error", say("discord.discords-answer-was-not-understood"));
   return unavailable(5000, error);
 }
 
 function ofAuthorization(error: string): OAuthRefusal {
-  if (error === "access_denied") return new OAuthRefusal("access_denied", "The person declined.");
-  if (error === "invalid_scope") return new OAuthRefusal("scope_missing", "Discord does not know the scopes asked for.");
-  return new OAuthRefusal("discord_error", "Discord ended the authorization with an error.");
+  if (error === "access_denied") return new OAuthRefusal("access_denied", say("discord.the-person-declined"));
+  if (error === "invalid_scope") return new OAuthRefusal("scope_missing", say("discord.discord-does-not-know-the-scopes-asked"));
+  return new OAuthRefusal("discord_error", say("discord.discord-ended-the-authorization-with-an-error"));
 }
 
 function ofToken(error: string): OAuthRefusal {
-  if (error === "invalid_grant") return new OAuthRefusal("invalid_grant", "The grant has ended or was used before.");
+  if (error === "invalid_grant") return new OAuthRefusal("invalid_grant", say("discord.the-grant-has-ended-or-was-used"));
   if (error === "invalid_client" || error === "unauthorized_client") return badClient();
-  if (error === "invalid_scope") return new OAuthRefusal("scope_missing", "Discord does not grant the scopes asked for.");
-  return new OAuthRefusal("discord_error", "Discord refused the token request.");
+  if (error === "invalid_scope") return new OAuthRefusal("scope_missing", say("discord.discord-does-not-grant-the-scopes-asked"));
+  return new OAuthRefusal("discord_error", say("discord.discord-refused-the-token-request"));
 }
 
 /** Discord does not take the id or the secret of the application. */
 export function badClient(): OAuthRefusal {
-  return new OAuthRefusal("discord_error", "Discord refused the application's id or secret.", true);
+  return new OAuthRefusal("discord_error", say("discord.discord-refused-the-applications-id-or-secret"), true);
 }
 
 /**
@@ -77,10 +79,10 @@ export function badClient(): OAuthRefusal {
  * @throws OAuthRefusal token_rejected, scope_missing, discord_error
  */
 export async function readAs<T>(schema: ZodType<T>, response: Response): Promise<T> {
-  if (response.status === 401) throw new OAuthRefusal("token_rejected", "Discord did not accept the person's token.");
-  if (response.status === 403) throw new OAuthRefusal("scope_missing", "The person did not allow this.");
+  if (response.status === 401) throw new OAuthRefusal("token_rejected", say("discord.discord-did-not-accept-the-persons-token"));
+  if (response.status === 403) throw new OAuthRefusal("scope_missing", say("discord.the-person-did-not-allow-this"));
   const parsed = schema.safeParse(response.ok ? await response.json().catch(() => undefined) : undefined);
-  if (!parsed.success) throw new OAuthRefusal("discord_error", "Discord's answer was not understood.");
+  if (!parsed.success) throw new OAuthRefusal("discord_error", say("discord.discords-answer-was-not-understood"));
   return parsed.data;
 }
 
@@ -128,7 +130,7 @@ export function readInvite(apiBase: string): (code: string) => Promise<{ serverI
       throw unavailable(5000);
     }
     const invite = Invite.safeParse(parsed(await response.text().catch((error: unknown) => Promise.reject(unavailable(5000, error)))));
-    if (!invite.success) throw new ProblemError("discord_error", { detail: "Discord's answer was not understood." });
+    if (!invite.success) throw new ProblemError("discord_error", { detail: say("discord.discords-answer-was-not-understood") });
     return invite.data.type === 0 ? { serverId: invite.data.guild.id, name: invite.data.guild.name } : null;
   };
 }

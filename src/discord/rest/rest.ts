@@ -1,3 +1,4 @@
+import { worded } from "../../kit/say.ts";
 import type { RequestMethod, REST } from "discord.js";
 import type { Logger } from "pino";
 import { systemClock, type Clock } from "../../kernel/clock.ts";
@@ -73,7 +74,7 @@ export function createDiscordRest({
       signal,
       ...(query !== undefined && { query }),
       ...(body !== undefined && { body }),
-      ...(reason !== undefined && { reason }),
+      ...(reason !== undefined && { reason: worded(reason) }),
     });
   };
 

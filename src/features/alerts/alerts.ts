@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import { createHash } from "node:crypto";
 import type { Logger } from "pino";
 import type { Deps } from "../deps.ts";
@@ -184,7 +185,7 @@ export function createAlerts({ database, clock, events, channels, guildState, ke
     try {
       message = look(alert, guildId);
     } catch (error) {
-      return await leaveOut(guildId, alert, key, { err: error, detail: "It could not be worded." });
+      return await leaveOut(guildId, alert, key, { err: error, detail: say("alerts.it-could-not-be-worded") });
     }
     const place = channelId === undefined ? undefined : { guildId, channelId };
     const later = await keeping.updateCard(posting.messages, { key, message, occasion, place, isPosted: !alert.isOver }, "changed");

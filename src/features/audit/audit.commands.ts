@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { textFor, type Translate } from "../../kit/say.ts";
 import type { CommandSet, Entry, CommandInput, OptionSpec, Reply, Wording } from "../../commands/entry.ts";
 import { escapeText } from "../../discord/replies.ts";
-import { permissionText } from "../../discord/sentence.ts";
+import { permissionText, plainSentence } from "../../discord/sentence.ts";
 import type { AuditVerification, AuditView, CheckpointView } from "./audit.schema.ts";
 import { textIn } from "../../commands/input.ts";
 import { cut, codeText, labelOf, lineText, momentOf, showView, valueOf } from "../../commands/show.ts";
@@ -76,7 +76,7 @@ function line({ seq, at, action, outcome, actor, via, target, subject_user_id: s
 
 /** Why it was done, as somebody wrote it, or the refusal of what was not done. */
 function reasonText(reason: string, t: Translate): string {
-  if (!isProblemCode(reason)) return lineText(t(`! ${reason}`));
+  if (!isProblemCode(reason)) return lineText(plainSentence(reason, t));
   return textFor(`problem ${reason}`, t) ?? problems[reason].title;
 }
 

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import { z } from "zod";
 import { listQuery, redacted, Snowflake, Timestamp, wholeNumber } from "../../kernel/fields.ts";
 
@@ -5,7 +6,7 @@ const text = z.string().min(1).max(200);
 
 /** To count what a text is in, every entry would have to be read. */
 const canCount = ({ q, count }: { q?: string | undefined; count?: string | undefined }): boolean => q === undefined || count !== "true";
-const notCounted = { path: ["count"], error: "What is searched by text cannot be counted." };
+const notCounted = { path: ["count"], error: say("audit.what-is-searched-by-text-cannot-be") };
 
 const search = {
   action: z
@@ -118,7 +119,7 @@ export const VerifyAuditQuery = z
   })
   .refine(({ from = 1, to }) => to === undefined || from <= to, {
     path: ["to"],
-    message: "It lies before `from`: there is nothing to check.",
+    message: say("audit.it-lies-before-from-there-is-nothing"),
   })
   .meta({ id: "VerifyAuditQuery" });
 export type VerifyAuditQuery = z.input<typeof VerifyAuditQuery>;

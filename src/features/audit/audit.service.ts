@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import { createRecorder, type AuditInput } from "./record.ts";
 import { Readable } from "node:stream";
 import type { Database, Logger, Tx } from "../../database/database.ts";
@@ -193,5 +194,5 @@ async function presentCheckpoint({ key, latest }: Checkpoints): Promise<Checkpoi
 /** @throws ProblemError unsupported_operation */
 function required(keeper: Checkpoints | undefined): Checkpoints {
   if (keeper !== undefined) return keeper;
-  throw new ProblemError("unsupported_operation", { detail: "This service signs no positions." });
+  throw new ProblemError("unsupported_operation", { detail: say("audit.this-service-signs-no-positions") });
 }

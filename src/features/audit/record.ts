@@ -1,3 +1,4 @@
+import { inWords } from "../../kit/say.ts";
 import { randomBytes } from "node:crypto";
 import type { Tx } from "../../database/database.ts";
 import type { SeriesEnd } from "../../database/known-ends.ts";
@@ -63,7 +64,9 @@ function chained(tx: Tx, inputs: readonly QueuedEntry[], last: SeriesEnd) {
   for (const input of inputs) {
     seq += 1;
     const salt = randomBytes(16).toString("base64url");
-    const payload = storable({ reason: input.reason ?? null, before: input.before ?? null, after: input.after ?? null }) as object;
+    const said = { reason: input.reason ?? null, before: input.before ?? null, after: input.after ?? null };
+    // An entry keeps the words, as its hash covers them.
+    const payload = storable(inWords(said)) as object;
     const unsigned = { ...columns(tx, input), seq, payloadCommitment: commitment(salt, payload), prevHash: hash };
     hash = entryHash(unsigned);
     entries.push({ ...unsigned, hash });

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import { authorizationPurposes, serverDetails } from "../../kernel/vocabulary.ts";
 import { z } from "zod";
 import { anyCase, redacted, Snowflake, Timestamp } from "../../kernel/fields.ts";
@@ -31,13 +32,13 @@ export const CreateSessionInput = z
     }),
     request_reference: z
       .string()
-      .regex(anyCase(/^[a-z][a-z0-9]{1,10}-REQ-\d{6,12}$/), "Write a reference such as REC-REQ-000001.")
+      .regex(anyCase(/^[a-z][a-z0-9]{1,10}-REQ-\d{6,12}$/), say("authorization.write-a-reference-such-as-rec-req"))
       .transform((reference) => reference.toUpperCase())
       .optional()
       .meta({ description: "The workflow request this is for", example: "REC-REQ-000001" }),
     locale: z
       .string()
-      .regex(/^[a-z]{2,3}(-[A-Za-z0-9]{2,8})?$/, "Write a locale such as en or pt-BR.")
+      .regex(/^[a-z]{2,3}(-[A-Za-z0-9]{2,8})?$/, say("authorization.write-a-locale-such-as-en-or"))
       .optional()
       .meta({
         description: "The language of the pages that the user sees. Where the pages lack it, and without it, the browser's own counts",

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import { PermissionFlagsBits } from "discord-api-types/v10";
 import { z } from "zod";
 import { OAuthRefusal, type DiscordOAuth, type UserTokens } from "../../discord/oauth.ts";
@@ -47,6 +48,6 @@ function relationOf(isOwner: boolean, permissions: string): SeenServer["relation
 
 function checked<T>(schema: z.ZodType<T>, answer: unknown): T {
   const result = schema.safeParse(answer);
-  if (!result.success) throw new OAuthRefusal("discord_error", "Discord's answer does not have the documented shape");
+  if (!result.success) throw new OAuthRefusal("discord_error", say("authorization.discords-answer-does-not-have-the-documented"));
   return result.data;
 }

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { Deps } from "../deps.ts";
 import type { Tx } from "../../database/database.ts";
 import type { Authorization } from "../../generated/sqlite/client.ts";
@@ -108,7 +109,7 @@ async function end(
 
 function nothingToRevoke(from: string): ProblemError {
   return new ProblemError("invalid_transition", {
-    detail: "The person has no grant and no open session.",
+    detail: say("authorization.the-person-has-no-grant-and-no"),
     extra: { from, action: "revoke", allowed: [] },
   });
 }

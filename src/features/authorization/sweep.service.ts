@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { Logger } from "pino";
 import type { Deps } from "../deps.ts";
 import { earliestOf, firstOf } from "../../database/earliest.ts";
@@ -225,7 +226,7 @@ export function createRefreshDue({ database, clock, refresh, logger }: RefreshDu
       const outage = new AbortController();
       const work = async (userId: string): Promise<void> => {
         try {
-          await refresh(call, userId, { reason: "An open request is about this person." });
+          await refresh(call, userId, { reason: say("authorization.an-open-request-is-about-this-person") });
           refreshed += 1;
         } catch (error) {
           pausing.set(userId, addSeconds(now, pauseSeconds));

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { CommandSet, Entry, FieldSpec, CommandInput, OptionSpec, PickSpec, PressSpec, Reply, Wording } from "../../commands/entry.ts";
 import { numbered, within } from "../../commands/sources.ts";
 import { pieceName, galleryOf } from "../../commands/gallery.ts";
@@ -71,7 +72,7 @@ const tagsOf = (given: CommandInput) => {
 function requireRoom(given: CommandInput, call: Call, verbs: Verbs): Promise<CommandInput["values"]> {
   verbs.check("checkBlacklist", call, checkInput(given));
   if (idsIn(textIn(given, "ids")).length > maxIds)
-    throw fieldError("/ids", "too_many", `Ask about at most ${maxIds.toString()} ids at once.`);
+    throw fieldError("/ids", "too_many", say("blacklist.ask-about-at-most-ids-at-once", { count: maxIds }));
   return Promise.resolve({});
 }
 
@@ -102,7 +103,7 @@ function newRecord(given: CommandInput): VerbInput {
 function requireOneSubject(given: CommandInput, call: Call, verbs: Verbs): Promise<CommandInput["values"]> {
   verbs.require("createBlacklistRecord", call, {});
   if (given.values["user"] !== undefined && given.values["server"] !== undefined)
-    throw fieldError("/server", "conflict", "A record is about a user or about a server: name one of them.");
+    throw fieldError("/server", "conflict", say("blacklist.a-record-is-about-a-user-or"));
   return Promise.resolve({});
 }
 

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import { z } from "zod";
 import { idOrPattern, listQuery } from "../../kernel/fields.ts";
 import { routesFor, type Route } from "../../operations/route.ts";
@@ -24,7 +25,7 @@ const path = "/blacklist/{id}";
 const params = z.object({
   id: z
     .string()
-    .regex(idOrPattern("bl-\\d{6,9}"), "Name the record by its id or its number.")
+    .regex(idOrPattern("bl-\\d{6,9}"), say("blacklist.name-the-record-by-its-id-or"))
     .meta({ description: "Id or number", example: "BL-000123" }),
 });
 const RevokeBody = z.strictObject({ reason: RevokeReason.optional() }).meta({ id: "RevokeBlacklistBody" });

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import { z } from "zod";
 import { ListedByView } from "../../kernel/listed-by.ts";
 import { Duration, listQuery, redacted, Snowflake, Timestamp, text } from "../../kernel/fields.ts";
@@ -17,7 +18,7 @@ const Evidence = z
     title: text(1, 200).optional(),
     note: text(1, 2000).optional(),
     url: text(1, 2000)
-      .regex(/^https?:\/\//, "Only http and https addresses are kept.")
+      .regex(/^https?:\/\//, say("blacklist.only-http-and-https-addresses-are-kept"))
       .optional(),
     record_ref: text(1, 100).optional(),
   })
@@ -47,7 +48,7 @@ const editable = {
 /** The rules that hold between fields, for a new record and for a changed one. */
 function checkTogether(input: { expires_at?: unknown; duration?: unknown }, context: z.RefinementCtx): void {
   if (input.expires_at !== undefined && input.duration !== undefined) {
-    context.addIssue({ code: "custom", path: ["duration"], message: "Send expires_at or duration, not both." });
+    context.addIssue({ code: "custom", path: ["duration"], message: say("blacklist.send-expires-at-or-duration-not-both") });
   }
 }
 
@@ -65,7 +66,7 @@ export const CreateBlacklistInput = z
     checkTogether(input, context);
     for (const issue of kindIssues(input.kind, input)) context.addIssue({ code: "custom", ...issue });
     if (input.scope === "servers" && (input.server_ids ?? []).length === 0) {
-      context.addIssue({ code: "custom", path: ["server_ids"], message: "Name the servers of the scope." });
+      context.addIssue({ code: "custom", path: ["server_ids"], message: say("blacklist.name-the-servers-of-the-scope") });
     }
   })
   .meta({ id: "CreateBlacklistInput" });
@@ -98,10 +99,10 @@ export function kindIssues(kind: "user" | "server", input: KindFields): { path: 
     issues.push({ path: ["category"], message: `A ${kind} is listed for one of: ${allowed.join(", ")}.` });
   }
   if (kind === "server" && input.include_alts !== undefined)
-    issues.push({ path: ["include_alts"], message: "Only records of users have this." });
+    issues.push({ path: ["include_alts"], message: say("blacklist.only-records-of-users-have-this") });
   for (const field of ["member_policy", "grace_period"] as const) {
     if (kind === "user" && input[field] !== undefined && input[field] !== null)
-      issues.push({ path: [field], message: "Only records of servers have this." });
+      issues.push({ path: [field], message: say("blacklist.only-records-of-servers-have-this") });
   }
   return issues;
 }
@@ -145,7 +146,7 @@ export const CheckBlacklistInput = z
   })
   .refine((input) => input.user_ids.length + input.server_ids.length > 0, {
     path: ["user_ids"],
-    message: "Name at least one user or server.",
+    message: say("blacklist.name-at-least-one-user-or-server"),
   })
   .meta({ id: "CheckBlacklistInput" });
 export type CheckBlacklistInput = z.input<typeof CheckBlacklistInput>;

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import { parse } from "csv-parse/sync";
 import { columnName, columnNames, valueOf } from "./cells.ts";
 import { linesOf, maxLine, unreadable, type SourceLine, type TextLine } from "./import-lines.ts";
@@ -68,7 +69,7 @@ function delimiterOf(head: string): string {
 }
 
 function whyUnreadable({ isTooLong }: TextLine): string {
-  return isTooLong ? "The line is longer than 256 KiB." : "A quotation mark is missing or out of place.";
+  return isTooLong ? say("blacklist.the-line-is-longer-than-256-kib") : say("blacklist.a-quotation-mark-is-missing-or-out");
 }
 
 /** Records of one line each that are parsed in one go: to begin anew for each takes the parser ten times as long. */
@@ -148,11 +149,14 @@ function headerOf(cells: readonly string[]): string[] {
   const written = cells.map((cell) => columnName(cell));
   const names = written.slice(0, written.findLastIndex((name) => name !== "") + 1).map((name) => shownValue(name));
   const errors = names.flatMap((name, index) => {
-    if (!columnNames.has(name)) return [columnError(name, "unknown_field", `There is no column ${JSON.stringify(name)}.`)];
-    return names.indexOf(name) === index ? [] : [columnError(name, "invalid_value", `The column ${name} stands there twice.`)];
+    if (!columnNames.has(name))
+      return [columnError(name, "unknown_field", say("blacklist.there-is-no-column", { name: JSON.stringify(name) }))];
+    return names.indexOf(name) === index
+      ? []
+      : [columnError(name, "invalid_value", say("blacklist.the-column-stands-there-twice", { name }))];
   });
   for (const name of ["kind", "subject_id"])
-    if (!names.includes(name)) errors.push(columnError(name, "required", `The first line has to name the column ${name}.`));
+    if (!names.includes(name)) errors.push(columnError(name, "required", say("blacklist.the-first-line-has-to-name-the", { name })));
   if (errors.length > 0) throw validationProblem(errors.slice(0, maxErrors));
   return names;
 }
@@ -166,7 +170,7 @@ function columnError(name: string, code: string, detail: string) {
 
 function recordOf({ line, text }: TextLine, names: readonly string[], cells: readonly string[]): SourceLine {
   if (cells.length > names.length && cells.slice(names.length).some((cell) => cell !== ""))
-    return unreadable(line, `The line has ${cells.length.toString()} cells for ${names.length.toString()} columns.`, text);
+    return unreadable(line, say("blacklist.the-line-has-cells-for-columns", { cells: cells.length, columns: names.length }), text);
   const value: Record<string, unknown> = {};
   for (const [index, name] of names.entries()) {
     const said = valueOf(name, cells[index] ?? "");

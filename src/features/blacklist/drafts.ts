@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import { severities } from "../../kernel/vocabulary.ts";
 import type { BlacklistRecord } from "../../generated/sqlite/client.ts";
 import type { Call } from "../../kernel/call.ts";
@@ -30,7 +31,7 @@ function endOf(
   const length = seconds(input.duration);
   const end = typeof length === "number" ? addSeconds(start, length) : length === null ? null : time(input.expires_at);
   if (end instanceof Date && (end <= start || end <= now))
-    throw fieldError("/expires_at", "invalid_value", "The record would end before it starts.");
+    throw fieldError("/expires_at", "invalid_value", say("blacklist.the-record-would-end-before-it-starts"));
   return end;
 }
 
@@ -107,7 +108,7 @@ export function checkLine({ line, value, errors, text }: SourceLine): ReadyLine 
     return {
       line,
       outcome: "refused",
-      errors: [{ pointer: "", code: "invalid_type", detail: "A record is an object.", value: shownValue(value) }],
+      errors: [{ pointer: "", code: "invalid_type", detail: say("blacklist.a-record-is-an-object"), value: shownValue(value) }],
     };
   const { status, ...fields } = Object.fromEntries(Object.entries(value).filter(([name]) => name === "status" || !isInfo(name)));
   const subject = typeof fields["subject_id"] === "string" ? { subject_id: shownValue(fields["subject_id"]) } : {};
@@ -120,7 +121,7 @@ export function checkLine({ line, value, errors, text }: SourceLine): ReadyLine 
 
 /** Wrong fields of one line that are named. */
 const maxFaults = 20;
-const notInForce = "The record did not count any longer when it was exported.";
+const notInForce = say("blacklist.the-record-did-not-count-any-longer");
 const isInfo = (name: string): boolean => infoFields.some((known) => known === name);
 
 /** The draft of a line. @returns what refuses it instead */
@@ -142,7 +143,7 @@ function lineErrorOf(fault: Pick<FieldError, "pointer" | "code" | "detail">, fie
   return { pointer, code, detail: told ?? detail, ...(value !== undefined && { value: shownValue(value) }) };
 }
 
-const writtenDate = "Write a date as 2026-11-20, or with its time in UTC as 2026-11-20T10:00:00Z.";
+const writtenDate = say("blacklist.write-a-date-as-2026-11-20");
 
 function valueAt(fields: Readonly<Record<string, unknown>>, pointer: string): unknown {
   const [, name = "", index] = pointer.split("/");
@@ -153,10 +154,8 @@ function valueAt(fields: Readonly<Record<string, unknown>>, pointer: string): un
 /** What spreadsheets make of long numbers. */
 function spreadsheetDetail(value: unknown): string | undefined {
   if (typeof value !== "string") return undefined;
-  if (/^\d([.,]\d+)?E\+?\d+$/i.test(value))
-    return `A spreadsheet has rounded this id to ${value}, and its digits are lost. Import the file from before, or mark the column as text first.`;
-  if (/^\d{17,20}[.,]0*$/.test(value)) return "A spreadsheet has made a number of this id. Mark the column as text first.";
-  if (/^\d{1,16}$/.test(value))
-    return `The id has only ${value.length.toString()} digits of 17–20; a spreadsheet may have cut it. Mark the column as text first.`;
+  if (/^\d([.,]\d+)?E\+?\d+$/i.test(value)) return say("blacklist.a-spreadsheet-has-rounded-this-id-to", { value });
+  if (/^\d{17,20}[.,]0*$/.test(value)) return say("blacklist.a-spreadsheet-has-made-a-number-of");
+  if (/^\d{1,16}$/.test(value)) return say("blacklist.the-id-has-only-digits-of-17", { value: value.length });
   return undefined;
 }

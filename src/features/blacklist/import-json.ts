@@ -1,10 +1,11 @@
+import { say } from "../../kit/say.ts";
 import { parsingSlices } from "../../kernel/time-slices.ts";
 import { linesOf, maxLine, unreadable, type SourceLine } from "./import-lines.ts";
 
 type Pieces = AsyncIterable<string> | Iterable<string>;
 /** Characters that are looked at between two looks at the clock. */
 const partLength = 4096;
-const tooLong = "The record is longer than 256 KiB.";
+const tooLong = say("blacklist.the-record-is-longer-than-256-kib");
 
 /** One record of JSON in each line. Empty lines are passed over. */
 export async function* readNdjson(pieces: Pieces): AsyncGenerator<SourceLine> {
@@ -24,8 +25,7 @@ export async function* readJsonArray(pieces: Pieces): AsyncGenerator<SourceLine>
       if (slices.isSpent()) await slices.next();
     }
   }
-  if (!walk.isDone())
-    yield unreadable(walk.place(), 'This is no list of records in JSON, or it is cut off: write […] or {"records": […]}.');
+  if (!walk.isDone()) yield unreadable(walk.place(), say("blacklist.this-is-no-list-of-records-in"));
 }
 
 async function* withoutMark(pieces: Pieces): AsyncGenerator<string> {
@@ -41,7 +41,7 @@ function parsed(line: number, text: string): SourceLine {
   try {
     return { line, value: JSON.parse(text) as unknown };
   } catch {
-    return unreadable(line, "This is not valid JSON.", text);
+    return unreadable(line, say("blacklist.this-is-not-valid-json"), text);
   }
 }
 

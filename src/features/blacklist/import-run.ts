@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { Deps } from "../deps.ts";
 import type { Tx } from "../../database/database.ts";
 import type { BlacklistRecord } from "../../generated/sqlite/client.ts";
@@ -99,7 +100,7 @@ export function createWriting(deps: RunDeps) {
 
 function failure(error: unknown): LineError {
   const code = error instanceof ProblemError ? error.code : "internal_error";
-  return { pointer: "", code, detail: error instanceof ProblemError ? error.message : "The line could not be written." };
+  return { pointer: "", code, detail: error instanceof ProblemError ? error.message : say("blacklist.the-line-could-not-be-written") };
 }
 
 /**
@@ -182,7 +183,7 @@ export interface PlanRules {
 const partial: LineError = {
   pointer: "/subject_id",
   code: "conflict_of_interest",
-  detail: "The record that would be replaced is about you or about an account of yours.",
+  detail: say("blacklist.the-record-that-would-be-replaced-is"),
 };
 
 /** What becomes of a line. */

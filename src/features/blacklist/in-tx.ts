@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { Changes } from "./bulk.ts";
 import type { ChangeNote } from "./side-effects.ts";
 import { type Severity, severities } from "../../kernel/vocabulary.ts";
@@ -22,8 +23,12 @@ export interface Reduction {
 }
 
 type Reader = Pick<ReadClient | TransactionClient, "$select">;
-const erased = { restored: false, detail: "The record was erased.", row: null };
-const ended = (row: BlacklistRecord): UndoneRecord => ({ restored: false, detail: "The record does not count any more.", row });
+const erased = { restored: false, detail: say("blacklist.the-record-was-erased"), row: null };
+const ended = (row: BlacklistRecord): UndoneRecord => ({
+  restored: false,
+  detail: say("blacklist.the-record-does-not-count-any-more"),
+  row,
+});
 
 /** Records as parts of other features' transactions. Those features have checked rights, ranks and conflicts. */
 export function createInTx(records: BlacklistRecords, opening: Pick<Opening, "requireImpartial">) {
@@ -42,10 +47,11 @@ export function createInTx(records: BlacklistRecords, opening: Pick<Opening, "re
   /** Have a record count again, unless it would have expired or another one holds its subject and scope. */
   async function revive(tx: Tx, row: BlacklistRecord, changes: Changes, note: UndoNote): Promise<UndoneRecord> {
     const { startsAt, expiresAt } = { ...row, ...changes } as BlacklistRecord;
-    if (expiresAt !== null && expiresAt <= tx.now) return { restored: false, detail: "The record would have expired meanwhile.", row };
+    if (expiresAt !== null && expiresAt <= tx.now)
+      return { restored: false, detail: say("blacklist.the-record-would-have-expired-meanwhile"), row };
     const { holder, over } = await records.findHolder(tx, activeKeyOf(row));
     if (holder !== null && holder.id !== row.id)
-      return { restored: false, detail: "Another record lists the subject in this scope now.", row };
+      return { restored: false, detail: say("blacklist.another-record-lists-the-subject-in-this"), row };
     if (over !== null && over.id !== row.id) await records.expire(tx, over);
     const again = { status: startsAt > tx.now ? "scheduled" : "active", activeKey: activeKeyOf(row) };
     const unrevoked = { revokedAt: null, revokedBy: null, revokeReason: null };
@@ -55,7 +61,7 @@ export function createInTx(records: BlacklistRecords, opening: Pick<Opening, "re
       { ...changes, ...again, ...unrevoked },
       { ...note, action: "blacklist.restore" },
     );
-    return { restored: true, detail: "The record counts again.", row: revived };
+    return { restored: true, detail: say("blacklist.the-record-counts-again"), row: revived };
   }
 
   /** Put the fields back that a change wrote and nobody changed since. */
@@ -105,7 +111,7 @@ export function createInTx(records: BlacklistRecords, opening: Pick<Opening, "re
       if (!isLive(row, tx.now)) return ended(row);
       if (parsed.what !== "create") return await putBack(tx, row, parsed, note);
       const { row: revoked } = await records.change(tx, row, revocation(tx, note.reason), { ...note, action: "blacklist.revoke" });
-      return { restored: true, detail: "The record was revoked.", row: revoked };
+      return { restored: true, detail: say("blacklist.the-record-was-revoked"), row: revoked };
     },
 
     /** Take a record back; null, with nothing done, for one that does not count. */
@@ -161,7 +167,7 @@ export function createInTx(records: BlacklistRecords, opening: Pick<Opening, "re
       const row = await lockInTx(tx, parsed.record_id);
       if (row === null) return erased;
       if (parsed.what !== "revoke") return await putBack(tx, row, parsed, note);
-      if (row.revision !== parsed.after) return { restored: false, detail: "The record was changed since it was revoked.", row };
+      if (row.revision !== parsed.after) return { restored: false, detail: say("blacklist.the-record-was-changed-since-it-was"), row };
       return await revive(tx, row, {}, note);
     },
   };
@@ -170,7 +176,7 @@ export function createInTx(records: BlacklistRecords, opening: Pick<Opening, "re
 /** What a reduction changes. An action that followed from the severity follows it down. */
 function reducedFields(row: BlacklistRecord, { severity, expiresAt }: Reduction, now: Date): Changes {
   if (expiresAt instanceof Date && (expiresAt <= row.startsAt || expiresAt <= now))
-    throw fieldError("/expires_at", "invalid_value", "The record would end before it starts.");
+    throw fieldError("/expires_at", "invalid_value", say("blacklist.the-record-would-end-before-it-starts"));
   const isOther = severity !== undefined && severity !== row.severity;
   const follows = row.recommendedAction === defaultActions[row.severity as Severity];
   return {

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { Deps } from "../deps.ts";
 import { z } from "zod";
 import type { Tx } from "../../database/database.ts";
@@ -55,7 +56,7 @@ export function createPurge(deps: PurgeDeps) {
       group: "erasure",
       permission: action,
       input: { id: row.id, reason } satisfies HeldInput,
-      summary: `Erase the blacklist record ${reference} for good`,
+      summary: say("blacklist.erase-the-blacklist-record-for-good", { reference }),
       dangerous: [action],
       ...(row.kind === "user" && { subjectUserId: row.subjectId }),
     });

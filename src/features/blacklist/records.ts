@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import { changedRecord, updateRows, type Changes, type ChangedRecord } from "./bulk.ts";
 import { createSideEffects, type ChangeNote, type SideEffectDeps } from "./side-effects.ts";
 import { type Severity, severities } from "../../kernel/vocabulary.ts";
@@ -149,7 +150,7 @@ export function createBlacklistRecords({ serversKey, ...deps }: RecordsDeps) {
       const { holder, over } = await findHolder(tx, activeKeyOf(draft));
       if (holder === null) return insert(tx, draft, note, { over, isLast: true });
       throw new ProblemError("duplicate_active_record", {
-        detail: "This subject has an active record in this scope already.",
+        detail: say("blacklist.this-subject-has-an-active-record-in"),
         ...(can(tx.call, "blacklist.read") && { extra: { reference: referenceOf(holder) } }),
       });
     },

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { Changes } from "./bulk.ts";
 import { severities } from "../../kernel/vocabulary.ts";
 import { z } from "zod";
@@ -72,8 +73,8 @@ export async function restoringOf(tx: Tx, row: BlacklistRecord, { before, after 
 
 /** How an attempt went, in words: all of it, or all but what somebody changed since. */
 export function resultOf(kept: readonly string[]): Undone {
-  if (kept.length === 0) return { restored: true, detail: "The record is as it was before." };
-  return { restored: false, detail: `What was changed since stays as it is: ${listed(kept)}.` };
+  if (kept.length === 0) return { restored: true, detail: say("blacklist.the-record-is-as-it-was-before") };
+  return { restored: false, detail: say("blacklist.what-was-changed-since-stays-as-it", { kept: listed(kept) }) };
 }
 
 async function versionOf(tx: Tx, recordId: string, revision: number): Promise<BlacklistView | null> {

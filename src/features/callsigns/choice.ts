@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { CallsignPool, CallsignSlot } from "../../generated/sqlite/client.ts";
 import { ProblemError, fieldError, type FieldError } from "../../kernel/errors.ts";
 import { fill, type Fill } from "./fill.ts";
@@ -96,14 +97,14 @@ async function isWritten(db: CallsignReader, pool: string, callsign: string, now
 
 function noPool(key: string): ProblemError {
   return new ProblemError("invalid_transition", {
-    detail: "There is no such pool of callsigns: make it, or ask for another one.",
+    detail: say("callsigns.there-is-no-such-pool-of-callsigns"),
     extra: { from: null, action: "allocate_callsign", allowed: [], pool: key },
   });
 }
 
 function exhausted(pool: CallsignPool, { capacity }: Numbers): ProblemError {
   return new ProblemError("pool_exhausted", {
-    detail: "Every number is taken or rests: widen the range of the pool.",
+    detail: say("callsigns.every-number-is-taken-or-rests-widen"),
     extra: { capacity, pool: pool.key },
   });
 }
@@ -128,7 +129,8 @@ export interface Source {
 export function createPoolChoice(access: Pick<AccessDirectory, "of" | "role">) {
   async function roleOf(db: Reader, { role_key: asked, user_id: userId }: Asked, where: FieldError["in"]): Promise<string | null> {
     if (asked !== undefined) {
-      if (access.role(asked) === undefined) throw fieldError("/role_key", "unknown_role", "There is no such staff role.", where);
+      if (access.role(asked) === undefined)
+        throw fieldError("/role_key", "unknown_role", say("callsigns.there-is-no-such-staff-role"), where);
       return asked;
     }
     if (userId === undefined) return null;
@@ -163,6 +165,6 @@ export function createPoolChoice(access: Pick<AccessDirectory, "of" | "role">) {
 
 /** @throws ProblemError validation_failed where there is no pool, or not the one named */
 export function requirePool(pool: string | null, where: FieldError["in"] = "body"): string {
-  if (pool === null) throw fieldError("/pool", "unknown_pool", "There is no such pool of callsigns.", where);
+  if (pool === null) throw fieldError("/pool", "unknown_pool", say("callsigns.there-is-no-such-pool-of-callsigns-2"), where);
   return pool;
 }

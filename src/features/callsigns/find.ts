@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { ReadClient, TransactionClient } from "../../database/database.ts";
 import type { CallsignPool, CallsignSlot } from "../../generated/sqlite/client.ts";
 import { fieldError } from "../../kernel/errors.ts";
@@ -70,7 +71,7 @@ function only<T extends { pool: string }>(found: readonly T[], callsign: string)
   const [first, ...others] = found;
   if (first === undefined || others.length > 0) {
     const pools = [...new Set(found.map(({ pool }) => pool))].toSorted().join(", ");
-    throw fieldError("/pool", "ambiguous", `${callsign} is a callsign of several pools: ${pools}. Say which pool is meant.`, "query");
+    throw fieldError("/pool", "ambiguous", say("callsigns.is-a-callsign-of-several-pools-say", { callsign, pools }), "query");
   }
   return first;
 }

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import { resting, assignedAt, standingAs, standOf, isHolding, SlotStand, type CallsignNote, type CallsignRecords } from "./records.ts";
 import type { Tx } from "../../database/database.ts";
 import type { CallsignSlot } from "../../generated/sqlite/client.ts";
@@ -144,11 +145,12 @@ export function createCallsignsUndo(records: CallsignRecords) {
       const stayed: string[] = [];
       for (const slot of slots) {
         const row = rows.get(slot.slot_id);
-        const callsign = row === undefined ? "one that is gone" : await putBack(tx, row, slot, note);
+        const callsign = row === undefined ? say("callsigns.one-that-is-gone") : await putBack(tx, row, slot, note);
         if (callsign !== null) stayed.push(callsign);
       }
-      if (stayed.length > 0) return { restored: false, detail: `Changed since and left as they are: ${stayed.join(", ")}.` };
-      return { restored: true, detail: "Every callsign stands as before, or rests." };
+      if (stayed.length > 0)
+        return { restored: false, detail: say("callsigns.changed-since-and-left-as-they-are", { stayed: stayed.join(", ") }) };
+      return { restored: true, detail: say("callsigns.every-callsign-stands-as-before-or-rests") };
     },
   };
 }

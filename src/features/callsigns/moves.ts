@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import { resting, assignedAt, standingAs, standOf, type CallsignNote, type SlotDraft, type SlotStand } from "./records.ts";
 import type { PermissionKey } from "../../kernel/permissions.ts";
 import type { Database, Tx } from "../../database/database.ts";
@@ -39,7 +40,7 @@ export function createMoves({ database, access, permissions, callsigns }: MoveDe
   async function loadForUpdate(tx: Tx, named: Named, receiver?: string): Promise<Located> {
     const seen = await locate(tx.db, named, tx.now);
     const pool = seen.slot?.pool ?? seen.place?.pool;
-    if (pool === undefined) throw fieldError("/callsign", "unknown_callsign", "No pool has such a callsign.", "path");
+    if (pool === undefined) throw fieldError("/callsign", "unknown_callsign", say("callsigns.no-pool-has-such-a-callsign"), "path");
     const people = new Set([seen.slot?.userId, receiver].filter((id): id is string => typeof id === "string"));
     for (const userId of [...people].toSorted()) await records.lock(tx, { userId, pools: [] });
     await records.lock(tx, { pools: [pool] });
@@ -59,7 +60,7 @@ export function createMoves({ database, access, permissions, callsigns }: MoveDe
   async function place(tx: Tx, draft: SlotDraft, stand: SlotStand, note: CallsignNote): Promise<CallsignSlot> {
     await records.clear(tx, draft, note);
     const made = await records.place(tx, draft, stand, note);
-    if (made === null) throw new ProblemError("storage_busy", { detail: "Somebody has just taken it.", retryAfter: 1 });
+    if (made === null) throw new ProblemError("storage_busy", { detail: say("callsigns.somebody-has-just-taken-it"), retryAfter: 1 });
     return made;
   }
 
@@ -80,7 +81,12 @@ export function createMoves({ database, access, permissions, callsigns }: MoveDe
     const slot = existing(located);
     if (slot.state === "reserved" || days === 0) return await records.change(tx, slot, { ...standOf(slot), state: "ended" }, note);
     if (slot.state === "held")
-      throw refusedMove(slot.state, "release", slot.callsign, `${slot.callsign} rests already; rest_days 0 frees it.`);
+      throw refusedMove(
+        slot.state,
+        "release",
+        slot.callsign,
+        say("callsigns.rests-already-rest-days-0-frees-it", { callsign: slot.callsign }),
+      );
     return await records.change(tx, slot, await resting(tx, slot, days), note);
   }
 
@@ -90,7 +96,8 @@ export function createMoves({ database, access, permissions, callsigns }: MoveDe
     const slot = existing(located);
     const { pool, number, callsign, state } = slot;
     const other = await heldBy(tx.db, pool, userId, tx.now);
-    if (other !== null) throw refusedMove(state, "transfer", callsign, `They have ${other.callsign} of the pool already.`);
+    if (other !== null)
+      throw refusedMove(state, "transfer", callsign, say("callsigns.they-have-of-the-pool-already", { callsign: other.callsign }));
     const { revision } = await records.change(tx, slot, { ...standOf(slot), state: "ended" }, note);
     // A tag of the slot before is none of this one.
     return await place(tx, { pool, number, callsign, userId, revision: revision + 1 }, assignedAt(tx.now, note), note);

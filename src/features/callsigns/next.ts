@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { Deps } from "../deps.ts";
 import type { Tx } from "../../database/database.ts";
 import type { CallsignSlot, CallsignPool } from "../../generated/sqlite/client.ts";
@@ -52,13 +53,14 @@ export function createNext({ database, access, callsigns, clock }: NextDeps) {
       const { slot, choice } = await callsigns.reserveInTx(tx, { ...wish, ...note });
       return await view(tx.db, { choice, slot, reused: choice.own !== null }, preferred, tx.now);
     }
-    if (userId === null) throw fieldError("/user_id", "required", "Say who is to have it, or reserve it.");
+    if (userId === null) throw fieldError("/user_id", "required", say("callsigns.say-who-is-to-have-it-or"));
     return await view(tx.db, await callsigns.allocateInTx(tx, { ...wish, userId, ...note }), preferred, tx.now);
   }
 
   /** @throws ProblemError validation_failed, invalid_transition, permission_denied */
   async function fromReservation(tx: Tx, input: NextAsked): Promise<NextView> {
-    if ((input.mode ?? "allocate") !== "allocate") throw fieldError("/mode", "not_allowed", "A reservation can be allocated only.");
+    if ((input.mode ?? "allocate") !== "allocate")
+      throw fieldError("/mode", "not_allowed", say("callsigns.a-reservation-can-be-allocated-only"));
     const { slot, pool, numbers, reused } = await confirm(tx, input);
     const free = await countFree(tx.db, pool.key, numbers, tx.now);
     return { ...presentNumber(slot, slot), reused, skipped: [], free };
@@ -137,7 +139,7 @@ async function wishOf(db: CallsignReader, key: string, roleKey: string | null, i
   const dept = department ?? pool?.department ?? null;
   const written = pool === null ? undefined : numberIn(prefer, pool.template, { dept, rank: roleKey });
   const preferred = written ?? (/^\d{1,6}$/.test(prefer) ? Number(prefer) : undefined);
-  if (preferred === undefined) throw fieldError("/prefer", "not_of_pool", "This is no callsign of the pool: write one, or its number.");
+  if (preferred === undefined) throw fieldError("/prefer", "not_of_pool", say("callsigns.this-is-no-callsign-of-the-pool"));
   return { ...wish, preferred };
 }
 
@@ -157,11 +159,11 @@ export function createConfirmations({ records }: Pick<CallsignsService, "records
   async function loadForUpdate(tx: Tx, input: NextAsked): Promise<{ row: CallsignSlot; userId: string }> {
     const where = { id: input.reservation_id ?? "" };
     const seen = await tx.db.callsignSlot.findUnique({ where });
-    if (seen === null) throw fieldError("/reservation_id", "unknown_reservation", "There is no such reservation.");
+    if (seen === null) throw fieldError("/reservation_id", "unknown_reservation", say("callsigns.there-is-no-such-reservation"));
     if (input.pool !== undefined && input.pool !== seen.pool)
-      throw fieldError("/pool", "other_pool", "The reservation is one of another pool.");
+      throw fieldError("/pool", "other_pool", say("callsigns.the-reservation-is-one-of-another-pool"));
     const userId = input.user_id ?? seen.userId;
-    if (userId === null) throw fieldError("/user_id", "required", "Say who is to have it.");
+    if (userId === null) throw fieldError("/user_id", "required", say("callsigns.say-who-is-to-have-it"));
     await records.lock(tx, { userId, pools: [seen.pool] });
     const row = await tx.db.callsignSlot.findUniqueOrThrow({ where });
     return { row, userId };
@@ -170,15 +172,17 @@ export function createConfirmations({ records }: Pick<CallsignsService, "records
   /** @throws ProblemError invalid_transition, permission_denied */
   async function requireConfirmable(tx: Tx, row: CallsignSlot, userId: string): Promise<void> {
     const { callsign, state } = row;
-    if (row.reservedBy === null && state !== "reserved") throw refusedMove(state, action, callsign, `${callsign} is not reserved.`);
-    if (state === "ended" || isOver(row, tx.now)) throw refusedMove("ended", action, callsign, `The reservation of ${callsign} is over.`);
-    if (state !== "reserved") throw refusedMove(state, action, callsign, `${callsign} is not reserved any more.`);
+    if (row.reservedBy === null && state !== "reserved")
+      throw refusedMove(state, action, callsign, say("callsigns.is-not-reserved", { callsign }));
+    if (state === "ended" || isOver(row, tx.now))
+      throw refusedMove("ended", action, callsign, say("callsigns.the-reservation-of-is-over", { callsign }));
+    if (state !== "reserved") throw refusedMove(state, action, callsign, say("callsigns.is-not-reserved-any-more", { callsign }));
     if (row.reservedBy !== (tx.call.actor?.id ?? null)) requirePermission(tx.call, callsignsPolicy.manage);
     if (row.userId !== null && row.userId !== userId)
-      throw refusedMove(state, action, callsign, `${callsign} is reserved for somebody else.`);
+      throw refusedMove(state, action, callsign, say("callsigns.is-reserved-for-somebody-else", { callsign }));
     const other = await heldBy(tx.db, row.pool, userId, tx.now);
     if (other !== null && other.id !== row.id)
-      throw refusedMove(state, action, callsign, `They have ${other.callsign} of the pool already.`);
+      throw refusedMove(state, action, callsign, say("callsigns.they-have-of-the-pool-already", { callsign: other.callsign }));
   }
 
   return {

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { Deps } from "../deps.ts";
 import { addSeconds } from "../../kernel/clock.ts";
 import type { PermissionKey } from "../../kernel/permissions.ts";
@@ -51,7 +52,7 @@ export interface CallsignRecordsDeps extends Deps<"audit" | "events"> {
 export type CallsignRecords = ReturnType<typeof createCallsignRecords>;
 
 /** Why a slot ended that time has freed. */
-export const timeIsOver = "Its time is over.";
+export const timeIsOver = say("callsigns.its-time-is-over");
 
 /** A pool with less than this left runs low. */
 const lowShare = 0.1;

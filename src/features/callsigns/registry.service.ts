@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { Deps } from "../deps.ts";
 import type { Database, Tx } from "../../database/database.ts";
 import type { Prisma, CallsignPool } from "../../generated/sqlite/client.ts";
@@ -125,7 +126,7 @@ export function createBlocks({ database, access, callsigns: { records }, moves }
     return await database.write(call, async (tx) => {
       await records.lock(tx, { pools: [key] });
       const pool = await tx.db.callsignPool.findUnique({ where: { key } });
-      if (pool === null) throw fieldError("/pool", "unknown_pool", "There is no such pool of callsigns.");
+      if (pool === null) throw fieldError("/pool", "unknown_pool", say("callsigns.there-is-no-such-pool-of-callsigns-2"));
       const { spans } = numbersOf(pool);
       const outside = [...numbers.entries()].filter(([, number]) => !isWithin(spans, number));
       if (outside.length > 0 && to === "block") throw validationProblem(outside.map(([index]) => outsideAt(index)));
@@ -145,5 +146,10 @@ export function createBlocks({ database, access, callsigns: { records }, moves }
 }
 
 function outsideAt(index: number): FieldError {
-  return { pointer: `/numbers/${index.toString()}`, in: "body", code: "out_of_range", detail: "The pool does not have this number." };
+  return {
+    pointer: `/numbers/${index.toString()}`,
+    in: "body",
+    code: "out_of_range",
+    detail: say("callsigns.the-pool-does-not-have-this-number"),
+  };
 }

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { CommandSet, Entry, FieldSpec, CommandInput, OptionSpec, PickSpec, Wording } from "../../commands/entry.ts";
 import { numbered, within } from "../../commands/sources.ts";
 import { pieceName } from "../../commands/gallery.ts";
@@ -18,7 +19,7 @@ import { picked, textIn } from "../../commands/input.ts";
 import { idsIn, numberIn, pickedQuery, type Query, readOptional, subjectIn } from "../../commands/records.ts";
 import { enumLabel, lineText, momentOf } from "../../commands/show.ts";
 import { escapeText } from "../../discord/replies.ts";
-import { sentenceText } from "../../discord/sentence.ts";
+import { sentenceText, plainSentence } from "../../discord/sentence.ts";
 import type { Verbs } from "../../commands/verbs.ts";
 
 const command = "case";
@@ -35,7 +36,7 @@ const reasonForm: readonly FieldSpec[] = [{ name: "reason", kind: "paragraph", r
 const opensCase: PickSpec = {
   press: caseShowPress,
   placeholder: "case pick",
-  of: (view: CaseView, { t }) => ({ value: view.number, label: `${view.number} ${t(`! ${view.title}`)}` }),
+  of: (view: CaseView, { t }) => ({ value: view.number, label: `${view.number} ${plainSentence(view.title, t)}` }),
 };
 
 const at = (given: CommandInput) => ({ id: textIn(given, "case") ?? "" });
@@ -82,7 +83,7 @@ async function linkWith(given: CommandInput, call: Wording["call"], verbs: Verbs
   const reference = (textIn(given, "reference") ?? "").toUpperCase();
   const view = await readOptional<CaseView>(verbs, "getCase", { call }, { params: at(given) });
   const found = view?.links.find((link) => link.reference.toUpperCase() === reference);
-  if (view !== undefined && found === undefined) throw fieldError("/reference", "not_found", "The case has no link with this record.");
+  if (view !== undefined && found === undefined) throw fieldError("/reference", "not_found", say("cases.the-case-has-no-link-with-this"));
   return { link: found?.id ?? "00000000-0000-0000-0000-000000000000" };
 }
 

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { Case, CaseLabel, CaseLink, CaseMember, CaseSubject, Prisma } from "../../generated/sqlite/client.ts";
 import type { Where } from "../../database/where.ts";
 import { part, withParts, withPartsOf, type Source } from "../../database/parts.ts";
@@ -109,7 +110,7 @@ export function requireImpartial(viewer: Viewer, row: Pick<Seen, "subjects">): v
 
 /** The rule is named, never the person it speaks of. */
 export function partial(): ProblemError {
-  return new ProblemError("conflict_of_interest", { detail: "Nobody works on a case about themselves." });
+  return new ProblemError("conflict_of_interest", { detail: say("cases.nobody-works-on-a-case-about-themselves") });
 }
 
 /** Nobody works on a case about someone of equal or higher rank. @throws ProblemError hierarchy_violation */

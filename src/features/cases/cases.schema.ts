@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import { z } from "zod";
 import { idOrPattern, Duration, listQuery, Snowflake, Timestamp, text } from "../../kernel/fields.ts";
 import { caseTypes } from "./outcomes.ts";
@@ -11,7 +12,7 @@ export type LinkKind = (typeof linkKinds)[number];
 
 export const CaseKey = z
   .string()
-  .regex(idOrPattern("case-\\d{6,9}"), "Name the case by its id or its number.")
+  .regex(idOrPattern("case-\\d{6,9}"), say("cases.name-the-case-by-its-id-or"))
   .meta({ description: "Id or number", example: "CASE-000123" });
 
 const Subject = z.strictObject({ kind: z.enum(["user", "server"]), id: Snowflake });
@@ -19,7 +20,10 @@ const Subjects = z
   .array(Subject)
   .min(1)
   .max(20)
-  .refine((subjects) => new Set(subjects.map(({ kind, id }) => `${kind}:${id}`)).size === subjects.length, "Name every subject once.")
+  .refine(
+    (subjects) => new Set(subjects.map(({ kind, id }) => `${kind}:${id}`)).size === subjects.length,
+    say("cases.name-every-subject-once"),
+  )
   .meta({ description: "Who and what it is about" });
 
 const Title = text(3, 120);
@@ -28,7 +32,7 @@ const Label = z
   .trim()
   .toLowerCase()
   .max(40)
-  .refine((label) => /^[\p{L}\p{N}][\p{L}\p{N}_-]*$/u.test(label), "A label is one word of letters, digits, - and _.")
+  .refine((label) => /^[\p{L}\p{N}][\p{L}\p{N}_-]*$/u.test(label), say("cases.a-label-is-one-word-of-letters"))
   .meta({ example: "harassment" });
 const Labels = z
   .array(Label)
@@ -67,7 +71,10 @@ export const CreateCaseInput = z
     due: Duration.optional().meta({ description: "Instead of due_at: how long from now" }),
     template: z.string().max(40).optional().meta({ description: "Key of a template that fills what is not sent" }),
   })
-  .refine((input) => input.due === undefined || input.due_at === undefined, { path: ["due"], message: "Send due_at or due, not both." })
+  .refine((input) => input.due === undefined || input.due_at === undefined, {
+    path: ["due"],
+    message: say("cases.send-due-at-or-due-not-both"),
+  })
   .meta({ id: "CreateCaseInput" });
 export type CreateCaseInput = z.input<typeof CreateCaseInput>;
 
@@ -90,7 +97,7 @@ export const CloseCaseInput = z
     spawn: z
       .array(z.enum(suggestedKinds))
       .max(5)
-      .refine((kinds) => new Set(kinds).size === kinds.length, "Name every kind once.")
+      .refine((kinds) => new Set(kinds).size === kinds.length, say("cases.name-every-kind-once"))
       .optional()
       .meta({ description: "Kinds of request to suggest about the subjects; each waits until a person files or dismisses it" }),
   })
@@ -138,7 +145,7 @@ export const ListCasesQuery = z
   })
   .refine((query) => query.include_alts !== "true" || query.subject !== undefined, {
     path: ["include_alts"],
-    message: "Name the subject whose accounts are meant.",
+    message: say("cases.name-the-subject-whose-accounts-are-meant"),
   })
   .meta({ id: "ListCasesQuery" });
 export type ListCasesQuery = z.input<typeof ListCasesQuery>;

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { PermissionKey } from "../../kernel/permissions.ts";
 import type { Tx } from "../../database/database.ts";
 import type { GuildState } from "../../discord/guild-state.ts";
@@ -122,9 +123,9 @@ interface Fit {
 export async function requireFitting(tx: Tx, access: Ranks, reach: Pick<LinkReach, "linkedAccountsOf">, fit: Fit): Promise<void> {
   const { subjects, lead, team, before = new Set() } = fit;
   const isStranger = (id: string): boolean => !before.has(id) && !access.of(id).isStaff;
-  if (lead !== null && isStranger(lead)) throw fieldError("/lead", "not_staff", "Only staff lead a case.");
+  if (lead !== null && isStranger(lead)) throw fieldError("/lead", "not_staff", say("cases.only-staff-lead-a-case"));
   const stranger = team.findIndex(isStranger);
-  if (stranger >= 0) throw fieldError(`/team/${stranger.toString()}`, "not_staff", "Only staff are in the team of a case.");
+  if (stranger >= 0) throw fieldError(`/team/${stranger.toString()}`, "not_staff", say("cases.only-staff-are-in-the-team-of"));
   const people = new Set(lead === null ? team : [lead, ...team]);
   if (people.size === 0) return;
   for (const { id } of subjects.filter(({ kind }) => kind === "user")) {

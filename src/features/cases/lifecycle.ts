@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { Deps } from "../deps.ts";
 import type { Database, Tx } from "../../database/database.ts";
 import { requireWrite, requirePermission, type Call } from "../../kernel/call.ts";
@@ -130,7 +131,7 @@ export function createCaseSweep({ database, audit, events, records, drafts, drop
         if (!isOverdueInBin(row, tx.now)) return;
         const reference = caseReference(row.number);
         await dropEvidence?.(tx, id);
-        await drafts.dropInTx(tx, reference, "Its ground is gone: the case was purged.");
+        await drafts.dropInTx(tx, reference, say("cases.its-ground-is-gone-the-case-was"));
         await tx.db.caseLink.deleteMany({ where: { kind: "case", targetId: id } });
         await tx.db.case.delete({ where: { id } });
         const target = { kind: "case", id, reference };

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { PermissionKey } from "../../kernel/permissions.ts";
 import type { Database, Tx } from "../../database/database.ts";
 import { insertRows } from "../../database/insert.ts";
@@ -66,11 +67,12 @@ export function createCaseLinks({ database, records, hiddenRequests }: CaseLinks
       return await database.write(call, async (tx) => {
         const row = await records.open(tx, key, casesPolicy.update, { move: "link" });
         const target = await targetOf(tx, await records.viewerOf(call, tx.db), reference, hidden);
-        if (target === undefined) throw fieldError("/reference", "unknown_reference", "There is no such record.");
-        if (target.id === row.id) throw fieldError("/reference", "invalid_value", "A case is not linked with itself.");
-        if (row.links.length >= maxLinks) throw fieldError("/reference", "too_many", `A case has ${maxLinks.toString()} links at most.`);
+        if (target === undefined) throw fieldError("/reference", "unknown_reference", say("cases.there-is-no-such-record"));
+        if (target.id === row.id) throw fieldError("/reference", "invalid_value", say("cases.a-case-is-not-linked-with-itself"));
+        if (row.links.length >= maxLinks)
+          throw fieldError("/reference", "too_many", say("cases.a-case-has-links-at-most", { count: maxLinks }));
         const isThere = row.links.some((link) => link.rel === rel && link.kind === target.kind && link.targetId === target.id);
-        if (isThere) throw new ProblemError("duplicate_active_record", { detail: "The case has this link already." });
+        if (isThere) throw new ProblemError("duplicate_active_record", { detail: say("cases.the-case-has-this-link-already") });
         return presentLink(await addLink(tx, row, rel, target));
       });
     },

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import { fieldError } from "../../kernel/errors.ts";
 import { listed } from "../../kernel/words.ts";
 
@@ -24,5 +25,6 @@ export const caseTypes = Object.keys(outcomes) as [CaseType, ...CaseType[]];
 /** @throws ProblemError validation_failed for an outcome that the type does not have */
 export function requireOutcome(type: string, outcome: string): void {
   const known: readonly string[] = outcomes[type as CaseType];
-  if (!known.includes(outcome)) throw fieldError("/outcome", "invalid_value", `A case of type ${type} ends with ${listed(known)}.`);
+  if (!known.includes(outcome))
+    throw fieldError("/outcome", "invalid_value", say("cases.a-case-of-type-ends-with", { type, outcomes: listed(known) }));
 }

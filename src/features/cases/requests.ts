@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { PermissionKey } from "../../kernel/permissions.ts";
 import type { Tx } from "../../database/database.ts";
 import type { Prisma } from "../../generated/sqlite/client.ts";
@@ -161,20 +162,20 @@ export function createUndo({ records, notes }: Pick<WithinDeps, "notes"> & { rec
       const parsed = CaseUndo.parse(undo);
       await tx.lock(`case:${parsed.case_id}`);
       const row = await wholeCase(tx, await tx.db.case.findUnique({ where: { id: parsed.case_id } }));
-      if (row === null || row.deletedAt !== null) return { restored: false, detail: "The case was deleted." };
-      if (!isLegal(row.status, "close")) return { restored: false, detail: "The case was closed already." };
+      if (row === null || row.deletedAt !== null) return { restored: false, detail: say("cases.the-case-was-deleted") };
+      if (!isLegal(row.status, "close")) return { restored: false, detail: say("cases.the-case-was-closed-already") };
       const reversed = await reversedOf(tx, row, parsed);
       // Whichever of the requests that came to it is taken back last closes it.
       const isTheirs = row.originReference !== null && reversed.includes(row.originReference);
       if (isTheirs && !(await isWorkedOn(tx, row.id, reversed))) {
         await close(tx, row, note);
-        return { restored: true, detail: "The case was closed as reversed." };
+        return { restored: true, detail: say("cases.the-case-was-closed-as-reversed") };
       }
       const body = `${parsed.reference} was reversed: ${note.reason}`;
       const isTold = (await tx.db.caseNote.count({ where: { caseId: row.id, body } })) > 0;
       if (!isTold) await notes.addNote(tx, row, body, note.authorId, note.permission);
-      if (!parsed.is_new) return { restored: true, detail: "A note in the case says so." };
-      return { restored: false, detail: "Others have worked on the case since: it stays open, and a note says so." };
+      if (!parsed.is_new) return { restored: true, detail: say("cases.a-note-in-the-case-says-so") };
+      return { restored: false, detail: say("cases.others-have-worked-on-the-case-since") };
     },
   };
 }

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { Tx } from "../../database/database.ts";
 import { fieldError } from "../../kernel/errors.ts";
 import { caseReference } from "../../kernel/parsing.ts";
@@ -75,7 +76,7 @@ export function createSuggestions(drafts: Pick<DraftRecords, "suggestInTx" | "di
     /** Dismiss what the end of a case suggested, for it goes on. */
     async dismiss(tx: Tx, row: WholeCase): Promise<void> {
       const keys = await drafts.openKeys(tx.db, keysOf(row));
-      if (keys.length > 0) await drafts.dismissInTx(tx, keys, "Its ground is gone: the case was opened again.");
+      if (keys.length > 0) await drafts.dismissInTx(tx, keys, say("cases.its-ground-is-gone-the-case-was-2"));
     },
   };
 }

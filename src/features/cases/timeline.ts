@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import { z } from "zod";
 import { jsonObject } from "../../kernel/parsing.ts";
 import type { Database } from "../../database/database.ts";
@@ -27,25 +28,25 @@ export type CaseTimelineEntryView = z.infer<typeof CaseTimelineEntryView>;
 
 /** What audited actions mean for a case: the event, and the same in plain words. */
 const timelineLines: Readonly<Record<string, readonly [event: string, summary: string]>> = {
-  "case.open": ["opened", "The case was opened."],
-  "case.update": ["changed", "The case was changed."],
-  "case.note": ["note", "A note was written."],
-  "case.note_edit": ["note_edited", "A note was changed by its author."],
-  "case.link": ["linked", "It was linked with another record."],
-  "case.unlink": ["unlinked", "A link was taken back."],
-  "case.action": ["action", "An action was recorded."],
-  "case.action_void": ["action_voided", "An action was voided."],
-  "case.action_restore": ["action_restored", "A voided action counts again."],
-  "case.action_change": ["action_changed", "What an action counts for was changed."],
-  "evidence.add": ["evidence", "Evidence was added."],
-  "evidence.redact": ["evidence_redacted", "The content of evidence was removed."],
-  "case.close": ["closed", "The case was closed."],
-  "case.reopen": ["reopened", "The case was opened again."],
-  "case.archive": ["archived", "The case was archived: its retention was over."],
-  "case.delete": ["deleted", "The case was put into the bin."],
-  "case.restore": ["restored", "The case came back from the bin."],
+  "case.open": ["opened", say("cases.the-case-was-opened")],
+  "case.update": ["changed", say("cases.the-case-was-changed")],
+  "case.note": ["note", say("cases.a-note-was-written")],
+  "case.note_edit": ["note_edited", say("cases.a-note-was-changed-by-its-author")],
+  "case.link": ["linked", say("cases.it-was-linked-with-another-record")],
+  "case.unlink": ["unlinked", say("cases.a-link-was-taken-back")],
+  "case.action": ["action", say("cases.an-action-was-recorded")],
+  "case.action_void": ["action_voided", say("cases.an-action-was-voided")],
+  "case.action_restore": ["action_restored", say("cases.a-voided-action-counts-again")],
+  "case.action_change": ["action_changed", say("cases.what-an-action-counts-for-was-changed")],
+  "evidence.add": ["evidence", say("cases.evidence-was-added")],
+  "evidence.redact": ["evidence_redacted", say("cases.the-content-of-evidence-was-removed")],
+  "case.close": ["closed", say("cases.the-case-was-closed")],
+  "case.reopen": ["reopened", say("cases.the-case-was-opened-again")],
+  "case.archive": ["archived", say("cases.the-case-was-archived-its-retention-was")],
+  "case.delete": ["deleted", say("cases.the-case-was-put-into-the-bin")],
+  "case.restore": ["restored", say("cases.the-case-came-back-from-the-bin")],
 };
-const statusChanged = ["status", "The case moved to another status."] as const;
+const statusChanged = ["status", say("cases.the-case-moved-to-another-status")] as const;
 
 /** What happened in a case, as the audit has it. */
 export function createCaseTimeline({ database, records, cursors }: { database: Database; records: CaseRecords; cursors: Cursors }) {

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { Deps } from "../deps.ts";
 import type { Tx } from "../../database/database.ts";
 import { requirePermission, requireWrite, can, type Call } from "../../kernel/call.ts";
@@ -139,7 +140,7 @@ export function createOpening({ database, access, reach, requests, records, open
 async function draftOf(tx: Tx, input: ReturnType<typeof CreateCaseInput.parse>): Promise<CaseDraft> {
   const filled = await filledBy(tx, input.template);
   const { title = filled.title, type = filled.type ?? "general", priority = filled.priority ?? "normal" } = input;
-  if (title === undefined) throw fieldError("/title", "required", "Send a title, or a template that has one.");
+  if (title === undefined) throw fieldError("/title", "required", say("cases.send-a-title-or-a-template-that"));
   const due = input.due ?? (input.due_at === undefined ? filled.due : undefined);
   const { subjects, lead, team, confidential, labels = filled.labels, policies = filled.policies } = input;
   return {

@@ -1,3 +1,4 @@
+import { plainSentence } from "../../discord/sentence.ts";
 import { holds } from "../../commands/sources.ts";
 import { cut, momentOf, showView } from "../../commands/show.ts";
 import type { SourceSpec, CommandSet, Entry, CommandInput, OptionSpec, PressSpec, Wording } from "../../commands/entry.ts";
@@ -94,7 +95,7 @@ const answers = {
 function answerRows(views: readonly ConfirmationView[], { t }: Wording): Row[] {
   return views.map(({ id, code, summary }) => {
     const of = { code: code ?? id };
-    const named = (word: string): string => `${word} · ${code ?? t(`! ${titleOf({ summary })}`)}`;
+    const named = (word: string): string => `${word} · ${code ?? plainSentence(titleOf({ summary }), t)}`;
     const accept = code === undefined || isLong({ summary }) ? [] : [pressButton(acceptPress, of, named(t("button confirm")), "good")];
     const [decline, show] = [named(t("button decline")), named(t("button show"))];
     return rowOf(...accept, pressButton(declinePress, of, decline), pressButton(showPress, of, show));
@@ -138,7 +139,7 @@ interface HeldChange {
 }
 
 const heldName = ({ code, summary }: HeldChange, t: Translate): string =>
-  cut([...(code === undefined ? [] : [code]), t(`! ${titleOf({ summary })}`)].join(" · "), 100);
+  cut([...(code === undefined ? [] : [code]), plainSentence(titleOf({ summary }), t)].join(" · "), 100);
 const heldChanges: SourceSpec = {
   operation: "listConfirmations",
   input: () => ({ query: { limit: 200 } }),

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import { z } from "zod";
 import { idOrPattern, listQuery, redacted, Snowflake, Timestamp, text } from "../../kernel/fields.ts";
 
@@ -11,7 +12,7 @@ const statuses = ["pending", "applied", "declined", "expired", "failed"] as cons
 export const ConfirmationKey = z
   .string()
   .trim()
-  .regex(idOrPattern("[0-9a-z]{6}"), "Name the change by its id or its code of 6 characters.")
+  .regex(idOrPattern("[0-9a-z]{6}"), say("confirmations.name-the-change-by-its-id-or"))
   .meta({ description: "Id or code", example: "K7QM2X" });
 
 export const ListConfirmationsQuery = z.strictObject(listQuery);

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { Deps } from "../deps.ts";
 import type { Apply } from "./hold.ts";
 import { ZodError } from "zod";
@@ -73,7 +74,9 @@ export function createDecisions({ database, clock, records, access, reach, actio
   async function carryOut(tx: Tx, row: ConfirmationRow, requester: Actor): Promise<void> {
     const apply = actions.get(row.action);
     if (apply === undefined) {
-      throw new RefusedChangeError(new ProblemError("unsupported_operation", { detail: "This version cannot carry it out. Ask again." }));
+      throw new RefusedChangeError(
+        new ProblemError("unsupported_operation", { detail: say("confirmations.this-version-cannot-carry-it-out-ask") }),
+      );
     }
     const makers = answersOf(row).find(({ as }) => as === "asked")?.makers ?? [];
     if (!access.allHold(makers, row.permission)) throw new RefusedChangeError(askedInVain(row));
@@ -189,7 +192,7 @@ export function createDecisions({ database, clock, records, access, reach, actio
 }
 
 function requireActor(call: Call): Actor {
-  if (call.actor === null) throw new ProblemError("acting_user_required", { detail: "Only people confirm." });
+  if (call.actor === null) throw new ProblemError("acting_user_required", { detail: say("confirmations.only-people-confirm") });
   return call.actor;
 }
 
@@ -201,24 +204,26 @@ function requireTurn(call: Call, row: ConfirmationRow): Need {
   const actor = requireActor(call);
   const [next = "second_person"] = needsOf(row);
   if (next === "acting_user" && actor.id === row.actorId) {
-    if (call.via !== "slash") throw new ProblemError("invalid_transition", { detail: "Confirm it in Discord with /confirm accept." });
+    if (call.via !== "slash")
+      throw new ProblemError("invalid_transition", { detail: say("confirmations.confirm-it-in-discord-with-confirm-accept") });
     return next;
   }
   requireSecond(call, actor, row);
-  if (next === "acting_user") throw new ProblemError("invalid_transition", { detail: "The person who asked has to confirm it first." });
+  if (next === "acting_user")
+    throw new ProblemError("invalid_transition", { detail: say("confirmations.the-person-who-asked-has-to-confirm") });
   requireOwnWord(call, actor, row);
   return next;
 }
 
 function requireSecond(call: Call, actor: Actor, row: ConfirmationRow): void {
-  if (!isForTwo(row)) throw new ProblemError("invalid_transition", { detail: "Only the person who asked can say anything about it." });
+  if (!isForTwo(row)) throw new ProblemError("invalid_transition", { detail: say("confirmations.only-the-person-who-asked-can-say") });
   requireSecondPerson(call, actor, row);
 }
 
 /** A key never does more than those who made it, also when what was asked with it is carried out later. */
 function askedInVain({ permission }: ConfirmationRow): ProblemError {
   return new ProblemError("permission_denied", {
-    detail: `It was asked with an API key that somebody made who does not hold ${permission} any more. Ask again with another one.`,
+    detail: say("confirmations.it-was-asked-with-an-api-key", { permission }),
     extra: { required: permission, missing_in: "key" },
   });
 }
@@ -235,11 +240,13 @@ function callOf({ via, requestId }: Call, row: ConfirmationRow, requester: Actor
 /** A permanent refusal; what may pass on another try leaves the change pending. What was asked is not told by it. */
 function refusalOf(error: unknown): RefusedChangeError | undefined {
   const problem =
-    error instanceof ZodError ? new ProblemError("validation_failed", { detail: "What was asked does not fit any more." }) : error;
+    error instanceof ZodError
+      ? new ProblemError("validation_failed", { detail: say("confirmations.what-was-asked-does-not-fit-any") })
+      : error;
   if (!(problem instanceof ProblemError) || "retryable" in problems[problem.code]) return undefined;
   const { code, extra } = problem;
   // The acting user of the change is somebody else than the person who reads this.
   const why = (problem.detail ?? `${problems[code].title}.`).replace("The acting user", "The person who asked");
-  const detail = `It was confirmed but not carried out: ${why}`;
+  const detail = say("confirmations.it-was-confirmed-but-not-carried-out", { detail: why });
   return new RefusedChangeError(new ProblemError(code, { detail, cause: problem, ...(extra !== undefined && { extra }) }));
 }

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { Deps } from "../deps.ts";
 import { randomInt } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
@@ -103,11 +104,11 @@ export function createHold(deps: HoldDeps): (tx: Tx, change: Confirmable) => Pro
     if (needs.length === 0) return undefined;
     const { actor } = tx.call;
     if (actor === null)
-      throw new ProblemError("acting_user_required", { detail: "This change has to be confirmed: name the person who asks." });
+      throw new ProblemError("acting_user_required", { detail: say("confirmations.this-change-has-to-be-confirmed-name") });
     if (!isKnown(change.action)) throw new Error(`nothing is registered to carry out ${change.action}`);
     if (deps.fits?.(change.summary) === false)
       throw new ProblemError("validation_failed", {
-        detail: "It is too much to be shown whole to whoever has to confirm it. Split it into several changes.",
+        detail: say("confirmations.it-is-too-much-to-be-shown"),
       });
     await lockAsked(tx);
     await requireKey(tx);
@@ -156,7 +157,7 @@ async function requireConfirmed(tx: Tx, id: string, change: Confirmable, deps: H
   const { keys, rank, subjectUserId } = termsOf(change);
   const agreed = new Set(keysOf(row));
   if (isForTwo(row) && keys.every((key) => agreed.has(key)) && rank <= row.rank && subjectUserId === row.subjectUserId) return;
-  throw new ProblemError("invalid_transition", { detail: "It would do more now than when it was asked. Ask again." });
+  throw new ProblemError("invalid_transition", { detail: say("confirmations.it-would-do-more-now-than-when") });
 }
 
 /** What the change is and who may confirm it. */
@@ -182,7 +183,7 @@ function refuseTooMany(pending: readonly ConfirmationRow[], now: Date): void {
   const [first] = pending;
   if (first === undefined || pending.length < maxPending) return;
   throw new ProblemError("rate_limited", {
-    detail: `${maxPending.toString()} changes of this person wait for a confirmation already: confirm or decline some of them.`,
+    detail: say("confirmations.changes-of-this-person-wait-for-a", { count: maxPending }),
     retryAfter: Math.max(1, Math.ceil((first.expiresAt.getTime() - now.getTime()) / 1000)),
   });
 }

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import { storedPermission } from "../../kernel/permissions.ts";
 import { can, isOwnWord, requirePermission, type Actor, type Call } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";
@@ -12,7 +13,7 @@ export function isForTwo(row: ConfirmationRow): boolean {
 /** Nobody is the second person beside another account of their own. @param accounts of one person @throws ProblemError conflict_of_interest */
 export function requireOther({ actorId, subjectUserId }: ConfirmationRow, accounts: readonly string[]): void {
   if (accounts.every((id) => id !== actorId && id !== subjectUserId)) return;
-  throw new ProblemError("conflict_of_interest", { detail: "The second person is neither the one who asked nor the one it is done to." });
+  throw new ProblemError("conflict_of_interest", { detail: say("confirmations.the-second-person-is-neither-the-one") });
 }
 
 /**
@@ -31,7 +32,7 @@ export function requireSecondPerson(call: Call, actor: Actor, row: ConfirmationR
     });
   }
   if (!actor.isOwner && actor.rank <= row.rank)
-    throw new ProblemError("hierarchy_violation", { detail: "The second person stands above what is changed." });
+    throw new ProblemError("hierarchy_violation", { detail: say("confirmations.the-second-person-stands-above-what-is") });
 }
 
 /**
@@ -42,15 +43,13 @@ export function requireSecondPerson(call: Call, actor: Actor, row: ConfirmationR
 export function requireOwnWord(call: Call, actor: Actor, row: ConfirmationRow): void {
   if (!isOwnWord(call))
     throw new ProblemError("invalid_transition", {
-      detail: "The second person says yes in Discord with /confirm accept, or by a signed assertion.",
+      detail: say("confirmations.the-second-person-says-yes-in-discord"),
     });
   const asked = answersOf(row).find((answer) => answer.as === "asked");
   const askers = new Set([row.actorId, ...(asked?.makers ?? [])]);
   if (![actor.id, ...(call.makers ?? [])].some((id) => askers.has(id))) return;
   throw new ProblemError("conflict_of_interest", {
-    detail: askers.has(actor.id)
-      ? "You made the API key that this was asked with. Somebody else has to confirm it, or it is asked again in Discord."
-      : "This API key was made by the one who asked. Confirm it in Discord with /confirm accept.",
+    detail: askers.has(actor.id) ? say("confirmations.you-made-the-api-key-that-this") : say("confirmations.this-api-key-was-made-by-the"),
   });
 }
 

@@ -1,3 +1,4 @@
+import { inJson } from "../../kit/say.ts";
 import type { OutboxEvent } from "../../generated/sqlite/client.ts";
 import { can, requirePermission, type Call } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";
@@ -57,7 +58,7 @@ export function presentEvent({ seq, id, at, type, permission, data }: OutboxEven
   const view: EventView = { seq, id, at: at.toISOString(), type, data: data as EventView["data"] };
   const isNarrowed = permission !== eventTypes[type as EventType]?.permission;
   const names = isNarrowed ? Object.values(view.data).filter((value) => typeof value === "string") : [];
-  return { seq, type, permission, names, view, frame: `id: ${seq}\nevent: ${type}\ndata: ${JSON.stringify(view)}\n\n` };
+  return { seq, type, permission, names, view, frame: `id: ${seq}\nevent: ${type}\ndata: ${inJson(view)}\n\n` };
 }
 
 /** How long a client waits before it comes back, and where it stands until the first event. */
@@ -70,7 +71,7 @@ export function presentStart(cursor: number): string {
  * @param after null when the position the client gave is none of this service
  */
 export function presentGap(after: number | null, next: number): string {
-  return `event: gap\ndata: ${JSON.stringify({ after, next })}\n\n`;
+  return `event: gap\ndata: ${inJson({ after, next })}\n\n`;
 }
 
 /** Keeps the connection from falling asleep. @param moved the new position of a client that was shown nothing since its last one */

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { Readable } from "node:stream";
 import type { Logger } from "../../database/database.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
@@ -136,11 +137,7 @@ export function createEventStreams(deps: StreamsDeps) {
       requirePermission(call, eventsPolicy.follow);
       const unknown = names.findIndex((name) => typesOf(name).size === 0);
       if (unknown !== -1)
-        throw fieldError(
-          `/types/${unknown.toString()}`,
-          "unknown_type",
-          "Name types of events, or prefix.* for several; GET /events lists them.",
-        );
+        throw fieldError(`/types/${unknown.toString()}`, "unknown_type", say("events.name-types-of-events-or-prefix-for"));
       requireReadable(call, names.length === 0 ? undefined : typesOf(names.join()));
     },
 

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { Deps } from "../deps.ts";
 import type { Place, EvidenceHosts, Host, HostKind } from "./hosts.ts";
 import type { Tx } from "../../database/database.ts";
@@ -48,7 +49,7 @@ export function createAdding({ database, audit, events, hosts, capture, bytes }:
     const draft = { input, message: null, files: [] };
     switch (input.kind) {
       case "file": {
-        if (file === undefined) throw fieldError("/file", "required", "Send the file as multipart/form-data.");
+        if (file === undefined) throw fieldError("/file", "required", say("evidence.send-the-file-as-multipart-form-data"));
         const kept = await capture.keep(file, file.name, pins);
         return { ...draft, files: [kept] };
       }
@@ -77,7 +78,7 @@ export function createAdding({ database, audit, events, hosts, capture, bytes }:
     const { input, message, files } = draft;
     const held = await tx.db.evidenceItem.count({ where: { recordKind: kind, recordId: host.id } });
     if (held >= maxPieces)
-      throw new ProblemError("invalid_transition", { detail: `A record holds at most ${maxPieces.toString()} pieces of evidence.` });
+      throw new ProblemError("invalid_transition", { detail: say("evidence.a-record-holds-at-most-pieces-of", { count: maxPieces }) });
     await bytes.holdInTx(tx, files);
     const content = {
       kind: input.kind,

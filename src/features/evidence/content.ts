@@ -1,21 +1,19 @@
+import { say } from "../../kit/say.ts";
 import type { FetchedMessage, MessageSource, NoMessage } from "../../kernel/discord-port.ts";
 import { fieldError } from "../../kernel/errors.ts";
 import { writtenKinds, type CommonParts } from "../../kernel/message-parts.ts";
 
 /** Why there is no message, and what helps. */
 export const whyNone: Readonly<Record<NoMessage, string>> = {
-  channel_hidden:
-    "There is no such channel in a server of this community, or the bot or you do not see it. If you see it, give the bot the permission to view it.",
-  history_hidden: "The bot may not read messages in this channel: give it the permission to view it and to read its history.",
-  message_gone: "There is no such message in this channel: it was deleted, or the id is wrong.",
+  channel_hidden: say("evidence.there-is-no-such-channel-in-a"),
+  history_hidden: say("evidence.the-bot-may-not-read-messages-in"),
+  message_gone: say("evidence.there-is-no-such-message-in-this"),
 };
 
-const hidden =
-  "Discord does not show the bot what this message says, because the bot lacks the Message Content Intent. Whoever runs the bot switches it on in Discord's developer portal, on the page Bot.";
+const hidden = say("evidence.discord-does-not-show-the-bot-what");
 const system = "This is a message of Discord's own ({kind}) without a text, so there is nothing to keep.";
-const nothing = "This message is empty: it has no text, file, embed, poll, sticker or anything else that can be kept.";
-const unsure =
-  "Discord shows nothing of this message that can be kept. Where that is so for every message, the bot lacks the message content intent.";
+const nothing = say("evidence.this-message-is-empty-it-has-no");
+const unsure = say("evidence.discord-shows-nothing-of-this-message-that");
 
 /**
  * A message that holds something to keep. Where Discord hides its text from the bot and something else is left, that is named.

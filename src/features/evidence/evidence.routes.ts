@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { Place } from "./hosts.ts";
 import { z } from "zod";
 import { routesFor, type Route, type UploadSpec } from "../../operations/route.ts";
@@ -10,7 +11,7 @@ const { get, post } = routesFor("evidence");
 const path = "/evidence/{id}";
 const Id = z
   .string()
-  .regex(idPattern, "Name the evidence by its id.")
+  .regex(idPattern, say("evidence.name-the-evidence-by-its-id"))
   .transform((id) => id.toLowerCase())
   .meta({ description: "Id of the evidence", example: "0199a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b" });
 const params = z.object({ id: Id });
@@ -18,7 +19,7 @@ const params = z.object({ id: Id });
 const recordKey = (prefix: string) =>
   z
     .string()
-    .regex(idOrPattern(`${prefix}-\\d{6,9}`), "Name the record by its id or its number.")
+    .regex(idOrPattern(`${prefix}-\\d{6,9}`), say("blacklist.name-the-record-by-its-id-or"))
     .meta({ description: "Id or number of the record", example: `${prefix}-000123` });
 const RequestKey = z.string().min(1).max(64).meta({ description: "Id or reference of the request" });
 const fileParams = z.object({

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import { z } from "zod";
 import { MessageParts } from "../../kernel/message-parts.ts";
 import { ListedLinkView } from "../../kernel/listed-by.ts";
@@ -25,7 +26,7 @@ const messageUrl = new RegExp(
 const MessageUrl = z
   .string()
   .max(200)
-  .regex(messageUrl, "Send the link of a message in a server: https://discord.com/channels/…/…/…")
+  .regex(messageUrl, say("evidence.send-the-link-of-a-message-in"))
   .meta({ example: "https://discord.com/channels/80351110224678900/80351110224678901/80351110224678902" });
 
 const FileInput = z.strictObject({ kind: z.literal("file"), ...about });
@@ -33,7 +34,7 @@ const LinkInput = z.strictObject({
   kind: z.literal("link"),
   ...about,
   url: text(1, 2000)
-    .regex(anyCase(/^https?:\/\/[^\s]+$/), "Only http and https addresses are kept.")
+    .regex(anyCase(/^https?:\/\/[^\s]+$/), say("blacklist.only-http-and-https-addresses-are-kept"))
     .meta({ description: "Kept as text and never fetched" }),
 });
 const TextInput = z.strictObject({ kind: z.literal("text"), ...about, note: Note });
@@ -46,7 +47,7 @@ const MessageInput = z
   .strictObject({ kind: z.literal("message"), ...about, message: MessageAddress.optional(), message_url: MessageUrl.optional() })
   .refine(({ message, message_url: url }) => (message === undefined) !== (url === undefined), {
     path: ["message"],
-    message: "Name the message by `message` or by `message_url`.",
+    message: say("evidence.name-the-message-by-message-or-by"),
   });
 
 export const AddEvidenceInput = z

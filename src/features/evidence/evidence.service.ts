@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { Deps } from "../deps.ts";
 import type { Place, EvidenceHosts, EvidenceHost, HostKind } from "./hosts.ts";
 import { presentPiece, whole, type FoundPiece } from "./rows.ts";
@@ -166,7 +167,7 @@ export function createEvidenceService(deps: EvidenceDeps) {
       const body = await files.read(sha256, file.bytes, onChanged);
       if (body === undefined) {
         onChanged();
-        throw new ProblemError("internal_error", { detail: "The file is not there as it was kept; the operator has to look." });
+        throw new ProblemError("internal_error", { detail: say("evidence.the-file-is-not-there-as-it") });
       }
       return { headers: downloadHeaders(file.name ?? "file", file.bytes, sha256), body };
     },

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import { presentPiece, whole, type FoundPiece, type Piece, type StoredMessage } from "./rows.ts";
 import type { EvidenceHosts, Host } from "./hosts.ts";
 import { z } from "zod";
@@ -43,7 +44,7 @@ export function createRedacting({ database, audit, confirmations, hosts, bytes, 
     requireRevision(revision, row.revision);
     if (row.redactedAt !== null)
       throw new ProblemError("invalid_transition", {
-        detail: "It is redacted already.",
+        detail: say("evidence.it-is-redacted-already"),
         extra: { from: "redacted", action: "redact", allowed: [] },
       });
     const held = await confirmations.hold(tx, {

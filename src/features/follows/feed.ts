@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import { hash } from "node:crypto";
 import { z } from "zod";
 import { OutgoingFailed } from "../../outgoing.ts";
@@ -81,7 +82,7 @@ export interface FeedPage {
  */
 export function readPage(value: unknown): FeedPage {
   const page = readForeign(Page, value);
-  if ("faults" in page) throw new ReadingFailed("The answer is not the feed of a Provost.");
+  if ("faults" in page) throw new ReadingFailed(say("follows.the-answer-is-not-the-feed-of"));
   return { ...page.data, data: page.data.data.map(readEntry) };
 }
 
@@ -90,7 +91,9 @@ function readEntry(value: unknown, index: number): FeedEntry {
   if ("faults" in skeleton) {
     const [fault] = skeleton.faults;
     const place = (index + 1).toString();
-    throw new ReadingFailed(`Entry ${place} of the page cannot be read at ${fault?.pointer || "/"}: ${fault?.detail ?? ""}`);
+    throw new ReadingFailed(
+      say("follows.entry-of-the-page-cannot-be-read", { count: place, pointer: fault?.pointer || "/", detail: fault?.detail ?? "" }),
+    );
   }
   const contents = readForeign(Contents, value);
   if ("data" in contents) return { ...skeleton.data, ...contents.data, digest: digestOf(contents.data) };
@@ -123,8 +126,8 @@ export class FeedRefused extends Error {
   override name = "FeedRefused";
 }
 
-const rewritten = "The list tells otherwise what it told before.";
-const withheld = "The list leaves entries out.";
+const rewritten = say("follows.the-list-tells-otherwise-what-it-told");
+const withheld = say("follows.the-list-leaves-entries-out");
 /** What the columns of a count keep. */
 const maxCount = 2_147_483_647;
 /** Records whose entries are gone for which no purge has come yet. */
@@ -156,7 +159,7 @@ export function followPage(
   let previous = cursor === before.cursor ? 0 : before.lastSeq;
   for (const entry of page.data) {
     const { seq, record_id: id, revision, record, digest } = entry;
-    if (seq <= previous) throw new FeedRefused("The list is out of order.");
+    if (seq <= previous) throw new FeedRefused(say("follows.the-list-is-out-of-order"));
     previous = seq;
     if (seq <= before.lastSeq) {
       const [, toldId, toldRevision, toldDigest] = told.get(seq) ?? [];
@@ -179,7 +182,8 @@ export function followPage(
       const isSecond = latest?.[0] === seq - 1 && latest[1] === id && latest[2] === revision;
       if (revision !== seen + 1 && !isSecond) throw new FeedRefused(withheld);
       if (isSecond && !saysSame(latest?.[3], digest)) throw new FeedRefused(rewritten);
-      if (record !== null && (record.id !== id || record.revision !== revision)) throw new FeedRefused("The list contradicts itself.");
+      if (record !== null && (record.id !== id || record.revision !== revision))
+        throw new FeedRefused(say("follows.the-list-contradicts-itself"));
     }
     revisions.set(id, revision);
     latest = [seq, id, revision, digest];

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import { z } from "zod";
 import type { FollowedEntry } from "../../generated/sqlite/client.ts";
 import { ForeignTime, foreignText, readForeign, shownValue } from "../../kernel/foreign.ts";
@@ -37,10 +38,10 @@ export type Lines = AsyncIterable<SourceLine> | Iterable<SourceLine>;
  */
 export function linesIn(readers: Readers, text: string): AsyncIterable<SourceLine> {
   const start = text.replace(/^\ufeff/, "").trim();
-  if (start === "") throw new ReadingFailed("The file is empty.");
+  if (start === "") throw new ReadingFailed(say("follows.the-file-is-empty"));
   const list = /^\{\s*"(?:domains|records)"\s*:/.exec(start)?.[0] ?? (/^\[\s*[{"\]]/.test(start) ? "" : undefined);
   if (list !== undefined) {
-    if (!start.endsWith(list === "" ? "]" : "}")) throw new ReadingFailed("The file is cut off.");
+    if (!start.endsWith(list === "" ? "]" : "}")) throw new ReadingFailed(say("follows.the-file-is-cut-off"));
     return readers.json([`{"records":`, start.slice(list.length)]);
   }
   if (start.startsWith("{")) return readers.ndjson([text]);
@@ -62,7 +63,9 @@ async function* namesIn(lines: AsyncIterable<TextLine>): AsyncGenerator<SourceLi
     const said = (/^([^]*?)\s[#!]/.exec(bare)?.[1] ?? bare).slice(0, subjectLength);
     const hosts = hostsLine.exec(said)?.[1]?.split(/\s+/);
     for (const name of (hosts ?? [said]).filter((one) => hosts === undefined || !ownName.test(one)))
-      yield isTooLong ? { line, errors: [{ pointer: "", code: "malformed", detail: "The line is too long." }] } : { line, value: name };
+      yield isTooLong
+        ? { line, errors: [{ pointer: "", code: "malformed", detail: say("follows.the-line-is-too-long") }] }
+        : { line, value: name };
   }
 }
 
@@ -76,7 +79,7 @@ export interface FileContents {
   unreadLines: readonly UnreadLineView[];
 }
 
-const mostUnread = "Most lines of the file cannot be read, so nothing of it was taken.";
+const mostUnread = say("follows.most-lines-of-the-file-cannot-be");
 
 /**
  * Everything a file lists. A line that cannot be read is reported, and the rest is taken; a file of which most cannot be read is another page,
@@ -93,7 +96,7 @@ export async function entriesIn(
   let [count, unread] = [0, 0];
   for await (const source of lines) {
     count += 1;
-    if (count > maxEntries) throw new ReadingFailed(`A list holds at most ${maxEntries.toString()} entries.`);
+    if (count > maxEntries) throw new ReadingFailed(say("follows.a-list-holds-at-most-entries", { count: maxEntries }));
     if (slices.isSpent()) await slices.next();
     const read = readLine(source);
     const fault = "unread" in read ? read.unread : take(read);
@@ -131,7 +134,7 @@ export async function entriesIn(
     if (before !== undefined)
       return saySame(before, row)
         ? undefined
-        : { field: "", value: shownValue(originId), reason: "An earlier line says something else of the same." };
+        : { field: "", value: shownValue(originId), reason: say("follows.an-earlier-line-says-something-else-of") };
     entries.set(originId, row);
     return undefined;
   }

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import { z } from "zod";
 import { routesFor, type Route } from "../../operations/route.ts";
 import { followsPolicy } from "./follows.policy.ts";
@@ -52,7 +53,7 @@ const entryExample = {
   expires_at: null,
   updated_at: "2026-11-25T10:00:00.000Z",
 } as const satisfies z.input<typeof FollowedEntryView>;
-const unreadLine = { line: 17, field: "/subject_id", value: "bit.ly/3aB4cD5", reason: "This leads to a page, not to a domain." };
+const unreadLine = { line: 17, field: "/subject_id", value: "bit.ly/3aB4cD5", reason: say("follows.this-leads-to-a-page-not-to") };
 const single = {
   status: 200,
   shape: "single",

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import { z } from "zod";
 import { idPattern, listQuery, text, Timestamp, WebAddress } from "../../kernel/fields.ts";
 import { blacklistCategories, recommendedActions, severities } from "../../kernel/vocabulary.ts";
@@ -23,7 +24,7 @@ const Address = WebAddress.meta({
 });
 const Key = z
   .string()
-  .regex(/^[\x21-\x7e]{8,512}$/, "Write the API key as you got it.")
+  .regex(/^[\x21-\x7e]{8,512}$/, say("follows.write-the-api-key-as-you-got"))
   .meta({ description: "An API key of the other Provost with `blacklist.read`. It is stored encrypted and never shown" });
 const Name = text(1, 80).meta({ description: "What you call the list", example: "Harbour Watch" });
 const Categories = z.array(z.enum(entryCategories)).max(entryCategories.length).meta({ description: "What is taken; empty: everything" });
@@ -44,9 +45,9 @@ export const FollowListInput = z
   })
   .superRefine(({ kind, address, key }, context) => {
     const lacks = (field: string, message: string) => context.addIssue({ code: "custom", path: [field], message });
-    if (kind === "provost" && address === undefined) lacks("address", "Name the address of the other Provost.");
-    if (kind === "provost" && key === undefined) lacks("key", "Send an API key of the other Provost.");
-    if (kind === "file" && key !== undefined) lacks("key", "Only another Provost is asked with a key.");
+    if (kind === "provost" && address === undefined) lacks("address", say("follows.name-the-address-of-the-other-provost"));
+    if (kind === "provost" && key === undefined) lacks("key", say("follows.send-an-api-key-of-the-other"));
+    if (kind === "file" && key !== undefined) lacks("key", say("follows.only-another-provost-is-asked-with-a"));
   })
   .meta({ id: "FollowListInput" });
 export type FollowListInput = z.input<typeof FollowListInput>;
@@ -76,7 +77,10 @@ export const SendFileInput = z
       .optional()
       .meta({ description: "The same as JSON" }),
   })
-  .refine(({ csv, records }) => (csv === undefined) !== (records === undefined), { path: ["records"], message: "Send records, or CSV." })
+  .refine(({ csv, records }) => (csv === undefined) !== (records === undefined), {
+    path: ["records"],
+    message: say("blacklist.send-records-or-csv"),
+  })
   .meta({ id: "SendListFileInput" });
 export type SendFileInput = z.input<typeof SendFileInput>;
 
@@ -87,7 +91,7 @@ export type ListEntriesQuery = z.input<typeof ListEntriesQuery>;
 
 export const ListId = z
   .string()
-  .regex(idPattern, "Name the list by its id.")
+  .regex(idPattern, say("follows.name-the-list-by-its-id"))
   .transform((id) => id.toLowerCase())
   .meta({ description: "Id of the list", example: "0199a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b" });
 export const EntryNumber = z.string().min(1).max(300).meta({ description: "The number of the entry at its origin", example: "BL-000123" });

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { Logger } from "pino";
 import type { Deps } from "../deps.ts";
 import type { Tx } from "../../database/database.ts";
@@ -88,7 +89,8 @@ export function createFollowsService(deps: FollowsDeps) {
 
   async function requireFree(tx: Tx, name: string): Promise<void> {
     await tx.lock("followed_list_names");
-    if ((await tx.db.followedList.count({ where: { name } })) > 0) throw fieldError("/name", "conflict", "Another list is called that.");
+    if ((await tx.db.followedList.count({ where: { name } })) > 0)
+      throw fieldError("/name", "conflict", say("follows.another-list-is-called-that"));
   }
 
   function note(tx: Tx, verb: "follow" | "update" | "unfollow" | "reset" | "send", row: FollowedList, more: object = {}): void {
@@ -164,10 +166,10 @@ export function createFollowsService(deps: FollowsDeps) {
         const address = wanted.address === undefined ? row.address : wholeAddress("/address", wanted.address, row.address);
         const moves = address !== row.address;
         if (row.kind === "file" && wanted.key !== undefined)
-          throw fieldError("/key", "conflict", "Only another Provost is asked with a key.");
+          throw fieldError("/key", "conflict", say("follows.only-another-provost-is-asked-with-a"));
         // A key is for whom it was got from: nobody has it sent elsewhere who does not know it.
         if (row.kind === "provost" && moves && wanted.key === undefined)
-          throw fieldError("/key", "required", "Send the key for the new address, too.");
+          throw fieldError("/key", "required", say("follows.send-the-key-for-the-new-address"));
         if (wanted.name !== undefined && wanted.name !== row.name) await requireFree(tx, wanted.name);
         const changes = {
           name: wanted.name ?? row.name,
@@ -229,8 +231,8 @@ export function createFollowsService(deps: FollowsDeps) {
       const replay = await database.findReplay(call);
       if (replay !== undefined) return replay.value as FollowedListView;
       const { state, address } = await find(id);
-      if (state !== "following") throw new ProblemError("invalid_transition", { detail: "The list is stopped: look why, and reset it." });
-      if (address === null) throw new ProblemError("invalid_transition", { detail: "The list has no address: send its file." });
+      if (state !== "following") throw new ProblemError("invalid_transition", { detail: say("follows.the-list-is-stopped-look-why-and") });
+      if (address === null) throw new ProblemError("invalid_transition", { detail: say("follows.the-list-has-no-address-send-its") });
       const row = await reading.read(withoutKey(call), id);
       if (row === undefined) throw recordNotFound();
       return await kept(call, presentList(row));
@@ -309,7 +311,7 @@ export function createFollowsService(deps: FollowsDeps) {
       if (entry === undefined) throw recordNotFound();
       const { kind, subject_id, category, severity, recommended_action, starts_at, expires_at } = presentEntry(entry);
       if (kind !== "user" && kind !== "server")
-        throw new ProblemError("invalid_transition", { detail: "Only people and servers can stand on your own blacklist." });
+        throw new ProblemError("invalid_transition", { detail: say("follows.only-people-and-servers-can-stand-on") });
       const told = { kind, subject_id, category, severity, recommended_action, expires_at, reason_public, reason_internal };
       const record = { ...told, ...(entry.startsAt > now && { starts_at }) } as CreateBlacklistInput;
       const originReference = `${id}/${number}`;
@@ -368,14 +370,14 @@ export function createFollowsService(deps: FollowsDeps) {
     for (let tries = 1; tries <= triesToTake; tries += 1) {
       const list = await find(id);
       if (list.kind !== "file" || list.address !== null)
-        throw new ProblemError("invalid_transition", { detail: "The list is read from its address." });
+        throw new ProblemError("invalid_transition", { detail: say("follows.the-list-is-read-from-its-address") });
       try {
         return presentList(await reading.takeFile(call, list, lines(), also));
       } catch (error) {
         if (!(error instanceof Outrun)) throw error;
       }
     }
-    throw new ProblemError("storage_busy", { detail: "Others change the list at the same time: send the file again.", retryAfter: 1 });
+    throw new ProblemError("storage_busy", { detail: say("follows.others-change-the-list-at-the-same"), retryAfter: 1 });
   }
 }
 

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { Logger } from "pino";
 import { z } from "zod";
 import type { Deps } from "../deps.ts";
@@ -90,9 +91,9 @@ export function createReading(deps: ReadingDeps) {
     const key = list.key === null ? undefined : opened(list.id, list.key);
     const { status, text } = await outgoing.get(address, { key, maxBytes: maxPageBytes });
     if (status === 400 && cursor !== null && text.includes('"invalid_cursor"'))
-      throw new FeedRefused("The list does not know how far it was read: it may have been set up anew.");
-    if (status === 401 || status === 403) throw new ReadingFailed("The list refuses the key.");
-    if (status !== 200) throw new ReadingFailed(`The list answers with status ${status.toString()}.`);
+      throw new FeedRefused(say("follows.the-list-does-not-know-how-far"));
+    if (status === 401 || status === 403) throw new ReadingFailed(say("follows.the-list-refuses-the-key"));
+    if (status !== 200) throw new ReadingFailed(say("follows.the-list-answers-with-status", { status }));
     return { page: readPage(await parseJsonInParts(text, parsingSlices()).catch(() => undefined)), bytes: text.length };
   }
 
@@ -100,7 +101,7 @@ export function createReading(deps: ReadingDeps) {
     try {
       return keyring.decrypt(sealed, sealedIn.listKey(listId));
     } catch {
-      throw new ReadingFailed("The key of the list cannot be opened any more; set it again.");
+      throw new ReadingFailed(say("follows.the-key-of-the-list-cannot-be"));
     }
   }
 
@@ -117,7 +118,7 @@ export function createReading(deps: ReadingDeps) {
       if (last.size > 0) await entries.put(tx, list.id, { before, rows: told.map(({ row }) => row), gone });
       // A record has an entry of its own in the feed, so there are no more records than numbers.
       if (standing.lastSeq > maxEntries && (await tx.db.followedEntry.count({ where: { listId: list.id } })) > maxEntries)
-        throw new FeedRefused(`A list holds at most ${maxEntries.toString()} entries.`);
+        throw new FeedRefused(say("follows.a-list-holds-at-most-entries", { count: maxEntries }));
       const unread = told.flatMap(({ unread: one, seq: line }): UnreadLineView[] => (one === undefined ? [] : [{ line, ...one }]));
       const { page: taken, vanished, ...rest } = standing;
       return {
@@ -149,7 +150,7 @@ export function createReading(deps: ReadingDeps) {
 
   async function readFile(call: Call, list: FollowedList): Promise<FollowedList> {
     const { status, text } = await outgoing.get(list.address ?? "", { maxBytes: maxFileBytes });
-    if (status !== 200) throw new ReadingFailed(`The list answers with status ${status.toString()}.`);
+    if (status !== 200) throw new ReadingFailed(say("follows.the-list-answers-with-status", { status }));
     return await takeFile(call, list, linesIn(readers, text));
   }
 
@@ -167,7 +168,7 @@ export function createReading(deps: ReadingDeps) {
   ): Promise<FollowedList> {
     const found = await entriesIn(lines, { listId: list.id, categories: list.categories as string[], now: clock.now() }).catch(
       (error: unknown) => {
-        throw error instanceof ProblemError ? new ReadingFailed("The columns of the file are not those of an export.") : error;
+        throw error instanceof ProblemError ? new ReadingFailed(say("follows.the-columns-of-the-file-are-not")) : error;
       },
     );
     const changes = await compareFile(entries.pagesOf(list.id), found);
@@ -198,7 +199,7 @@ export function createReading(deps: ReadingDeps) {
   async function note(call: Call, id: string, error: unknown): Promise<FollowedList | undefined> {
     const isStopped = error instanceof FeedRefused;
     const isTold = isStopped || error instanceof OutgoingFailed;
-    const problem = isTold ? error.message : "Something went wrong here while the list was read; the log says what.";
+    const problem = isTold ? error.message : say("follows.something-went-wrong-here-while-the-list");
     if (isTold) logger.warn({ list_id: id, stopped: isStopped }, "a followed list could not be read");
     else logger.error({ list_id: id, err: error }, "a followed list could not be read");
     return await database.write(call, async (tx) => {
@@ -262,7 +263,11 @@ function rowOf(list: FollowedList, entry: FeedEntry, now: Date): { row: Followed
   if (categories.length > 0 && !categories.includes(record.category)) return { row, seq };
   const kind = entryKinds.find((one) => one === record.kind);
   if (kind === undefined)
-    return { row, seq, unread: { field: "/record/kind", value: shownValue(record.kind), reason: "This kind of entry is not known here." } };
+    return {
+      row,
+      seq,
+      unread: { field: "/record/kind", value: shownValue(record.kind), reason: say("follows.this-kind-of-entry-is-not-known") },
+    };
   const found = readSubject(kind, record.subject_id);
   if ("fault" in found)
     return { row, seq, unread: { field: "/record/subject_id", value: shownValue(record.subject_id), reason: found.fault } };

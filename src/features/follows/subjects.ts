@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import { isIP } from "node:net";
 import { isSnowflake, Snowflake } from "../../kernel/fields.ts";
 import type { EntryKind } from "./follows.schema.ts";
@@ -22,18 +23,18 @@ function serverIn(written: string): string {
 
 function idOf(id: string): ReadSubject {
   if (isSnowflake(id)) return { subject: id };
-  if (rounded.test(id)) return { fault: "A spreadsheet has rounded the id: format its column as text." };
+  if (rounded.test(id)) return { fault: say("follows.a-spreadsheet-has-rounded-the-id-format") };
   return { fault: Snowflake.safeParse(id).error?.issues[0]?.message ?? "" };
 }
 
 function inviteOf(written: string): ReadSubject {
   const cell = cellText(written);
   const code = inviteLink.exec(refanged(cell))?.[1] ?? cell;
-  return inviteCode.test(code) ? { subject: code } : { fault: "Write the code of an invite, or a link such as discord.gg/code." };
+  return inviteCode.test(code) ? { subject: code } : { fault: say("follows.write-the-code-of-an-invite-or") };
 }
 
-const noDomain = { fault: "This is not a domain." };
-const forMany = { fault: "Anybody can register a domain below this one, so it would stand for all of them." };
+const noDomain = { fault: say("follows.this-is-not-a-domain") };
+const forMany = { fault: say("follows.anybody-can-register-a-domain-below-this") };
 
 function domainOf(written: string): ReadSubject {
   // Most lines of a list are in their form already, and there are many.
@@ -45,13 +46,13 @@ function domainOf(written: string): ReadSubject {
   const end = /[/?#]/.exec(rest)?.index ?? rest.length;
   const authority = rest.slice(0, end);
   const at = authority.lastIndexOf("@");
-  if (at !== -1 && rest === line) return { fault: "This is an email address, not a domain." };
+  if (at !== -1 && rest === line) return { fault: say("follows.this-is-an-email-address-not-a") };
   // A rule for everything below a domain.
   const name = authority.slice(at + 1).replace(/^\*?\.(?=[^.])/, "");
   const host = /[\s*]/.test(name) ? undefined : hostIn(name);
   if (host === undefined) return hostKind(name.toLowerCase()) === "suffix" ? forMany : noDomain;
   // A page of a site is not the site: whoever lists a short link does not list all of them.
-  if (!/^\/*$/.test(rest.slice(end))) return { fault: "This leads to a page, not to a domain." };
+  if (!/^\/*$/.test(rest.slice(end))) return { fault: say("follows.this-leads-to-a-page-not-to") };
   if (isIP(host) !== 0 && isIP(name.replace(/:\d*$/, "")) === 0) return noDomain;
   return domainAt(host);
 }

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { Deps } from "../deps.ts";
 import { lackingFor, type SetUp } from "../../discord-actions/set-up.ts";
 import type { ForeignGuild } from "../../discord/guild-state.ts";
@@ -79,7 +80,7 @@ export function createChecks(databaseUrl: string, deps: ChecksDeps) {
       return { status: "pass" };
     } catch (error) {
       const shown = databaseRefusal(databaseUrl, error);
-      return { status: "fail", reason: operatorText(shown) ?? "The database does not answer." };
+      return { status: "fail", reason: operatorText(shown) ?? say("health.the-database-does-not-answer") };
     }
   }
 
@@ -104,13 +105,17 @@ export function createChecks(databaseUrl: string, deps: ChecksDeps) {
     },
     audit_checkpoints(): Check {
       const { reason } = audit.state();
-      return reason === undefined ? { status: "pass" } : { status: "warn", reason: `The head of the audit cannot be signed: ${reason}` };
+      return reason === undefined
+        ? { status: "pass" }
+        : { status: "warn", reason: say("health.the-head-of-the-audit-cannot-be", { reason }) };
     },
     async review_cards(): Promise<Check> {
       const { refusals, dueSeconds } = await cards.state();
-      const refused = refusals.map(({ channelId, detail }) => `Discord takes no messages of the bot in channel ${channelId}: ${detail}`);
+      const refused = refusals.map(({ channelId, detail }) =>
+        say("health.discord-takes-no-messages-of-the-bot", { channel: channelId, detail }),
+      );
       const isLate = dueSeconds >= cardsBehindSeconds;
-      const late = isLate ? ["Review cards could not be brought up to date."] : [];
+      const late = isLate ? [say("health.review-cards-could-not-be-brought-up")] : [];
       const reasons = [...refused, ...late, ...leftOutTexts(alerts.leftOut())];
       if (reasons.length === 0) return { status: "pass" };
       return { status: "warn", reason: reasons.join(" "), ...(isLate && { age_seconds: dueSeconds }) };
@@ -122,7 +127,7 @@ export function createChecks(databaseUrl: string, deps: ChecksDeps) {
       return reason === undefined ? { status: "pass" } : { status: "fail", reason };
     },
     jobs: (): Check => jobsCheck(jobStates(), clock.now().getTime()),
-    deliveries: async (): Promise<Check> => lateCheck("What approvals left to be done", await deliveries.state(), clock.now()),
+    deliveries: async (): Promise<Check> => lateCheck(say("health.what-approvals-left-to-be-done"), await deliveries.state(), clock.now()),
     /** What failed and waits for a person, and what is late of what lists ask for; `deliveries` has what is late of approvals. */
     async discord_actions(): Promise<Check> {
       const since = new Date(clock.now().getTime() - failuresMs);
@@ -131,7 +136,7 @@ export function createChecks(databaseUrl: string, deps: ChecksDeps) {
         deliveries.failuresSince(since),
         lists.actions.failuresSince(since),
       ]);
-      const late = lateCheck("What servers do about listed people", behind, clock.now());
+      const late = lateCheck(say("health.what-servers-do-about-listed-people"), behind, clock.now());
       const failed = failuresText(joinFailures(failures));
       if (failed === undefined) return late;
       return {
@@ -148,7 +153,7 @@ export function createChecks(databaseUrl: string, deps: ChecksDeps) {
         const how = state === "stopped" ? "is stopped and waits for a reset" : "cannot be read";
         return `The followed list ${JSON.stringify(name)} ${how}: ${reason ?? ""}`;
       });
-      const more = troubles.length > maxListed ? [`And ${(troubles.length - maxListed).toString()} more.`] : [];
+      const more = troubles.length > maxListed ? [say("health.and-more", { count: troubles.length - maxListed })] : [];
       return { status: "warn", reason: [...named, ...more].join(" ") };
     },
     /** Each check is a durable commit, so that anyone who polls health shares one a second. */
@@ -163,7 +168,7 @@ export function createChecks(databaseUrl: string, deps: ChecksDeps) {
       if (state === "ready") return { status: "pass", ...(reason !== undefined && { reason }), age_seconds };
       return {
         status: state === "fatal" || state === "down" ? "fail" : "warn",
-        reason: reason ?? `The gateway link is ${state}.`,
+        reason: reason ?? say("health.the-gateway-link-is", { state }),
         age_seconds,
       };
     },
@@ -172,7 +177,8 @@ export function createChecks(databaseUrl: string, deps: ChecksDeps) {
       const age = ageSeconds === null ? {} : { age_seconds: Math.round(ageSeconds) };
       const present = new Set(guildState.guilds().flatMap((guild) => (guild.present ? [guild.id] : [])));
       const absent = stale ? [] : [...servedGuilds].filter((id) => !present.has(id));
-      const staleText = ageSeconds === null ? "The guild state has not been read yet." : "The last known guild state answers.";
+      const staleText =
+        ageSeconds === null ? say("health.the-guild-state-has-not-been-read") : say("health.the-last-known-guild-state-answers");
       const reasons = [
         ...(stale ? [staleText] : []),
         ...absentTexts(absent),
@@ -203,7 +209,7 @@ function lateCheck(what: string, { due, isMore, oldest }: TaskState, now: Date):
   const age_seconds = oldest === null ? 0 : Math.max(0, Math.round((now.getTime() - oldest.getTime()) / 1000));
   if (oldest === null || age_seconds < lateSeconds) return { status: "pass" };
   const count = `${due.toString()}${isMore ? " or more" : ""}`;
-  const reason = `${what} is late: ${count} due, the oldest since ${oldest.toISOString()}. Look at the connection to Discord first, then at the log.`;
+  const reason = say("health.is-late-due-the-oldest-since-look", { what, count, at: oldest.toISOString() });
   return { status: age_seconds < tooLateSeconds ? "warn" : "fail", reason, age_seconds };
 }
 
@@ -222,26 +228,20 @@ function troubleOf(
   if (runningSince !== null && now - runningSince.getTime() >= jobMs)
     return {
       status: "fail",
-      reason: `The job ${name} has run since ${runningSince.toISOString()} and keeps the others from running. Restart the service.`,
+      reason: say("health.the-job-has-run-since-and-keeps", { name, at: runningSince.toISOString() }),
     };
   if (failingSince !== null && now - failingSince.getTime() >= jobMs)
-    return { status: "fail", reason: `The job ${name} has failed every minute since ${failingSince.toISOString()}. The log says why.` };
+    return { status: "fail", reason: say("health.the-job-has-failed-every-minute-since", { name, at: failingSince.toISOString() }) };
   if (lastFailure === null || now - lastFailure.getTime() >= jobMs) return undefined;
-  return { status: "warn", reason: `The job ${name} failed at ${lastFailure.toISOString()}. The log says why.` };
+  return { status: "warn", reason: say("health.the-job-failed-at-the-log-says", { name, at: lastFailure.toISOString() }) };
 }
 
 function absentTexts(ids: readonly string[]): string[] {
-  return ids.length === 0
-    ? []
-    : [`The bot is not in ${ids.join(", ")} of GUILD_IDS. Invite it there, or take them out of GUILD_IDS and restart.`];
+  return ids.length === 0 ? [] : [say("health.the-bot-is-not-in-of-guild", { ids: ids.join(", ") })];
 }
 
 function unseenTexts(ids: readonly string[]): string[] {
-  return ids.length === 0
-    ? []
-    : [
-        `The bot may not view the audit log in ${ids.join(", ")}, so what moderators do there by hand is not recorded, except bans without who. Give the bot's role the permission View Audit Log there.`,
-      ];
+  return ids.length === 0 ? [] : [say("health.the-bot-may-not-view-the-audit", { ids: ids.join(", ") })];
 }
 
 /** So many lists are named. */

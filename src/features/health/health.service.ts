@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import { can, type Call } from "../../kernel/call.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { CapabilitiesView, CheckView, HealthView, NodeView, ProbeView, ReadinessView } from "./health.schema.ts";
@@ -101,12 +102,12 @@ function shared(check: HealthCheck, patience: number): () => Promise<CheckView> 
 export async function makeCheck(check: HealthCheck, patience: number): Promise<CheckView> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<CheckView>((resolve) => {
-    timer = setTimeout(() => resolve({ status: "fail", reason: "The check took too long." }), patience);
+    timer = setTimeout(() => resolve({ status: "fail", reason: say("health.the-check-took-too-long") }), patience);
   });
   try {
     return await Promise.race([check(), late]);
   } catch {
-    return { status: "fail", reason: "The check could not be made." };
+    return { status: "fail", reason: say("health.the-check-could-not-be-made") };
   } finally {
     clearTimeout(timer);
   }

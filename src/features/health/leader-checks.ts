@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { Core } from "../../core.ts";
 import { waitAtMost } from "../../kernel/pause.ts";
 import type { createChecks } from "./checks.ts";
@@ -55,12 +56,11 @@ export function withLeaderChecks(
     if (ageMs() > freshMs) asking ??= askAgain();
     if (ageMs() > silentMs && silenceMs() < answerMs) await waitAtMost(answerMs - silenceMs(), asking);
     if (heard !== undefined && ageMs() <= silentMs) return heard.checks[name];
-    if (silenceMs() <= silentMs)
-      return { status: "warn", reason: "The process that is connected to Discord has not answered this one yet." };
+    if (silenceMs() <= silentMs) return { status: "warn", reason: say("health.the-process-that-is-connected-to-discord") };
     const age_seconds = Math.round((heard === undefined ? silenceMs() : ageMs()) / 1000);
     return {
       status: "fail",
-      reason: `No process says that it is connected to Discord, for ${age_seconds.toString()} seconds.`,
+      reason: say("health.no-process-says-that-it-is-connected", { seconds: age_seconds }),
       age_seconds,
     };
   }

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import { severities } from "../../kernel/vocabulary.ts";
 import { z } from "zod";
 import { listQuery, redacted, Snowflake, Timestamp, UserRef, text } from "../../kernel/fields.ts";
@@ -48,7 +49,7 @@ export const ResolveMatchInput = z
   })
   .refine((input) => input.until === undefined || input.outcome === "exempt", {
     path: ["until"],
-    message: "Only an exemption has an end.",
+    message: say("intelligence.only-an-exemption-has-an-end"),
   })
   .meta({ id: "ResolveMatchInput" });
 export type ResolveMatchInput = z.input<typeof ResolveMatchInput>;

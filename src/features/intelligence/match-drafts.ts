@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { WatchedServer, AgreementFact } from "../servers/facts.ts";
 import type { RelatedServer } from "../servers/related.ts";
 import type { LinkedAccount } from "../links/reach.ts";
@@ -78,5 +79,9 @@ export function ofRecord(record: MatchRecord) {
 /** A record can name people it does not concern. */
 export function exempting(record: MatchRecord, userId: string, draft: MatchDraft): MatchDraft {
   if (!record.exemptUserIds.includes(userId)) return draft;
-  return { ...draft, status: "exempt", why: [...draft.why, { rule: "exempt", detail: "The record exempts this person." }] };
+  return {
+    ...draft,
+    status: "exempt",
+    why: [...draft.why, { rule: "exempt", detail: say("intelligence.the-record-exempts-this-person") }],
+  };
 }

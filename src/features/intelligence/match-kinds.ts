@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import { exempting, ofRecord, plain, type Known, type Person, type MatchDraft } from "./match-drafts.ts";
 import type { MatchKind } from "./intelligence.schema.ts";
 import { isInForce, type MatchRecord } from "./match-record.ts";
@@ -47,7 +48,7 @@ function userDraft(record: MatchRecord): MatchDraft {
   return {
     ...ofRecord(record),
     kind: "user_blacklist",
-    why: [{ rule: "blacklisted_user", detail: "The person has an active blacklist record." }],
+    why: [{ rule: "blacklisted_user", detail: say("intelligence.the-person-has-an-active-blacklist-record") }],
     suggestedAction: record.recommendedAction ?? userActions[record.severity],
   };
 }
@@ -82,7 +83,7 @@ function findDenials({ denials }: Person): MatchDraft[] {
     reference,
     revision,
     severity: "low",
-    why: [{ rule: "recruitment_denied", detail: "An application of this person was denied within the last 180 days." }],
+    why: [{ rule: "recruitment_denied", detail: say("intelligence.an-application-of-this-person-was-denied") }],
     suggestedAction: "monitor",
   }));
 }

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import { exempting, ofRecord, plain, roleOf, type Known, type Person, type HeldServer, type Why, type MatchDraft } from "./match-drafts.ts";
 import type { Relation } from "../servers/related.ts";
 import { addSeconds } from "../../kernel/clock.ts";
@@ -16,15 +17,15 @@ interface ServerHit {
 const serverRules: Readonly<Record<ServerHit["how"], (role: string) => Why>> = {
   own: (role) => ({
     rule: `${role.toLowerCase()}_of_blacklisted_server`,
-    detail: `${role} of a server that has an active blacklist record.`,
+    detail: say("intelligence.of-a-server-that-has-an-active", { position: role }),
   }),
   alias: (role) => ({
     rule: "alias_of_blacklisted_server",
-    detail: `${role} of a server that is another id of one with an active blacklist record.`,
+    detail: say("intelligence.of-a-server-that-is-another-id", { position: role }),
   }),
   merged: (role) => ({
     rule: "merged_with_blacklisted_server",
-    detail: `${role} of a server that was merged with one that has an active blacklist record.`,
+    detail: say("intelligence.of-a-server-that-was-merged-with", { position: role }),
   }),
 };
 
@@ -78,7 +79,9 @@ export function findWatched({ servers }: Person, known: Known): MatchDraft[] {
         revision: server.revision,
         serverId: server.id,
         severity: "low",
-        why: [{ rule: `${role.toLowerCase()}_of_watched_server`, detail: `${role} of a server that is watched.` }],
+        why: [
+          { rule: `${role.toLowerCase()}_of_watched_server`, detail: say("intelligence.of-a-server-that-is-watched", { position: role }) },
+        ],
         suggestedAction: "monitor",
       };
     }),
@@ -104,7 +107,7 @@ export function findAgreements({ servers }: Person, known: Known): MatchDraft[] 
           why: [
             {
               rule: `${role.toLowerCase()}_of_agreement_party`,
-              detail: `${role} of a server with which a no-poach agreement is in force.`,
+              detail: say("intelligence.of-a-server-with-which-a-no", { position: role }),
             },
           ],
           suggestedAction: "verify",

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { Call } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import type { ApiKey } from "../../generated/sqlite/client.ts";
@@ -30,10 +31,10 @@ export function createKeyGrants(permissions: GrantingPermissions, access: Pick<A
           pointer: `/scopes/${index.toString()}`,
           in: "body" as const,
           code: "unknown_scope",
-          detail: `"${scope}" is neither a permission nor group.* nor *.`,
+          detail: say("keys.is-neither-a-permission-nor-group-nor", { name: scope }),
         }));
       if (errors.length > 0)
-        throw new ProblemError("validation_failed", { detail: `${errors.length.toString()} scopes are not known.`, errors });
+        throw new ProblemError("validation_failed", { detail: say("keys.scopes-are-not-known", { count: errors.length }), errors });
     },
 
     /**
@@ -47,7 +48,7 @@ export function createKeyGrants(permissions: GrantingPermissions, access: Pick<A
       const wider = scopes.filter((scope) => !knownPermissions.has(scope) && call.client?.allows(scope) === false);
       if (wider.length === 0) return;
       throw new ProblemError("cannot_grant_unheld", {
-        detail: `The API key does not hold ${wider.slice(0, 10).join(", ")}.`,
+        detail: say("keys.the-api-key-does-not-hold", { keys: wider.slice(0, 10).join(", ") }),
         extra: { unheld: wider.slice(0, 100), missing_in: "key" },
       });
     },

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import { z } from "zod";
 import type { ApiKey } from "../../generated/sqlite/client.ts";
 import type { Call } from "../../kernel/call.ts";
@@ -105,7 +106,7 @@ export function presentSettings(settings: KeySettings) {
 export function requireActive(row: ApiKey, now: Date): void {
   const state = stateAt(row, now);
   if (state === "active") return;
-  throw new ProblemError("invalid_transition", { detail: `The key is ${state}; make a new one.`, extra: { from: state } });
+  throw new ProblemError("invalid_transition", { detail: say("keys.the-key-is-make-a-new-one", { state }), extra: { from: state } });
 }
 
 /** Signed delegation needs a public key, and nothing else takes one. @throws ProblemError validation_failed */
@@ -113,8 +114,8 @@ export function requireFittingKey(delegation: KeyView["delegation"], publicKey: 
   const hasKey = publicKey !== null && publicKey !== undefined;
   if (hasKey === (delegation === "signed")) return;
   throw hasKey
-    ? fieldError("/public_key", "only_signed", "A public key belongs to signed delegation alone.")
-    : fieldError("/public_key", "required", "Signed delegation needs the public key that assertions are verified with.");
+    ? fieldError("/public_key", "only_signed", say("keys.a-public-key-belongs-to-signed-delegation"))
+    : fieldError("/public_key", "required", say("keys.signed-delegation-needs-the-public-key-that"));
 }
 
 /** The end that was named, if any. @throws ProblemError validation_failed when it has passed or is too far */
@@ -122,9 +123,9 @@ export function endOf({ expires_at: at, expires_days: days }: KeyEnd, now: Date)
   if (days !== undefined) return addSeconds(now, days * secondsPerDay);
   if (at === undefined) return undefined;
   const end = new Date(at);
-  if (end <= now) throw fieldError("/expires_at", "in_the_past", "The end lies in the past. To end a key at once, revoke it.");
+  if (end <= now) throw fieldError("/expires_at", "in_the_past", say("keys.the-end-lies-in-the-past-to"));
   if (end > addSeconds(now, keysLimits.expiresDays * secondsPerDay))
-    throw fieldError("/expires_at", "too_large", `A key lasts at most ${keysLimits.expiresDays.toString()} days.`);
+    throw fieldError("/expires_at", "too_large", say("keys.a-key-lasts-at-most-days", { days: keysLimits.expiresDays }));
   return end;
 }
 
@@ -140,7 +141,7 @@ export function boundEnd(call: Call, asked: Date | undefined, otherwise: Date): 
   if (bound === undefined || wanted <= bound) return wanted;
   if (asked === undefined) return bound;
   throw new ProblemError("cannot_grant_unheld", {
-    detail: `Without an acting user, a key ends no later than the one it is made with: ${bound.toISOString()}.`,
+    detail: say("keys.without-an-acting-user-a-key-ends", { at: bound.toISOString() }),
     extra: { missing_in: "key" },
   });
 }

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import { z } from "zod";
 import { routesFor, type Route } from "../../operations/route.ts";
 import { keysPolicy } from "./keys.policy.ts";
@@ -9,7 +10,7 @@ const path = "/keys/{id}";
 const params = z.object({
   id: z
     .string()
-    .regex(/^([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9A-Za-z]{12})$/, "Name the key by the id of its record or by its key id.")
+    .regex(/^([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9A-Za-z]{12})$/, say("keys.name-the-key-by-the-id-of"))
     .meta({ description: "Id of the record, or the public key id", example: "0HjVw3tqZB9m" }),
 });
 const example = {

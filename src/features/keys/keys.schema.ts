@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import { z } from "zod";
 import { isAddressRange } from "../../kernel/addresses.ts";
 import { Snowflake, Timestamp, listQuery } from "../../kernel/fields.ts";
@@ -9,7 +10,7 @@ const Name = z.string().trim().min(1).max(keysLimits.name).meta({ description: "
 const Scope = z
   .string()
   .max(100)
-  .regex(/^(\*|[a-z][a-z0-9_-]*(\.[a-z0-9_-]+)*(\.\*)?)$/, "Write a permission, group.* or *.")
+  .regex(/^(\*|[a-z][a-z0-9_-]*(\.[a-z0-9_-]+)*(\.\*)?)$/, say("keys.write-a-permission-group-or"))
   .meta({ description: "A permission of the catalog, `group.*` or `*`; `system.act` is always named", example: "staff.*" });
 const Scopes = z.array(Scope).min(1).max(keysLimits.scopes);
 
@@ -26,8 +27,8 @@ export const PublicKey = z
     crv: z.literal("Ed25519"),
     x: z
       .string()
-      .regex(/^[\w-]{43}$/, { error: "Write 32 bytes as 43 characters of base64url.", abort: true })
-      .refine(isWhole, "Write 32 bytes as 43 characters of base64url.")
+      .regex(/^[\w-]{43}$/, { error: say("keys.write-32-bytes-as-43-characters-of"), abort: true })
+      .refine(isWhole, say("keys.write-32-bytes-as-43-characters-of"))
       .meta({ example: "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo" }),
   })
   .meta({ description: "The public half of an Ed25519 key pair as a JWK; only for signed delegation" });
@@ -36,7 +37,7 @@ export type PublicKey = z.infer<typeof PublicKey>;
 const PublicKeyInput = PublicKey.extend({
   d: z
     .string()
-    .refine(() => false, "This is the private half. Keep it, and send the key without it.")
+    .refine(() => false, say("keys.this-is-the-private-half-keep-it"))
     .optional()
     .meta({ description: "The private half: never to be sent, always refused" }),
 })
@@ -44,7 +45,7 @@ const PublicKeyInput = PublicKey.extend({
   .meta({ id: "Ed25519PublicKey", description: "The public half of an Ed25519 key pair as a JWK; only for signed delegation" });
 
 const Addresses = z
-  .array(z.string().max(50).refine(isAddressRange, "Write an address or a range such as 203.0.113.0/24."))
+  .array(z.string().max(50).refine(isAddressRange, say("keys.write-an-address-or-a-range-such")))
   .max(keysLimits.addresses)
   .meta({ description: "Where the key may be used from; empty: anywhere" });
 
@@ -58,7 +59,7 @@ export interface KeyEnd {
 }
 
 const isOneEnd = (input: KeyEnd): boolean => input.expires_at === undefined || input.expires_days === undefined;
-const twoEnds = { path: ["expires_days"], message: "Send expires_at or expires_days, not both." };
+const twoEnds = { path: ["expires_days"], message: say("keys.send-expires-at-or-expires-days-not") };
 
 export const CreateKeyInput = z
   .strictObject({

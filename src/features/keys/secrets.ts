@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { Call } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { isHeld, type Held } from "../../kernel/held.ts";
@@ -42,7 +43,7 @@ export function createKeySecrets(pepper: Buffer) {
 
 function requireFirst(call: Call): void {
   if (!call.replayed) return;
-  throw new ProblemError("idempotency_key_reused", { detail: "The key was shown in the first answer and is not kept." });
+  throw new ProblemError("idempotency_key_reused", { detail: say("keys.the-key-was-shown-in-the-first") });
 }
 
 /** An API key taken apart. */

@@ -1,13 +1,15 @@
+import { say } from "../../kit/say.ts";
 import type { KeySettings } from "./keys.policy.ts";
 
 /** Each setting as a person reads it who has to confirm it. */
 const words: { [Name in keyof KeySettings]: (value: KeySettings[Name]) => string | undefined } = {
-  name: (name) => `name "${name}"`,
-  scopes: (scopes) => `scopes ${scopes.join(", ")}`,
-  delegation: (delegation) => `delegation ${delegation}`,
-  publicKey: (key) => (key === null ? undefined : `public key ${key.x}`),
-  ipAllowlist: (addresses) => (addresses.length === 0 ? "usable from anywhere" : `usable from ${addresses.join(", ")}`),
-  expiresAt: (end) => `ends ${end.toISOString().slice(0, 10)}`,
+  name: (name) => say("keys.name", { name }),
+  scopes: (scopes) => say("keys.scopes", { keys: scopes.join(", ") }),
+  delegation: (delegation) => say("keys.delegation", { delegation }),
+  publicKey: (key) => (key === null ? undefined : say("keys.public-key", { key: key.x })),
+  ipAllowlist: (addresses) =>
+    addresses.length === 0 ? say("keys.usable-from-anywhere") : say("keys.usable-from", { names: addresses.join(", ") }),
+  expiresAt: (end) => say("keys.ends", { day: end.toISOString().slice(0, 10) }),
 };
 
 /**
@@ -17,7 +19,7 @@ const words: { [Name in keyof KeySettings]: (value: KeySettings[Name]) => string
  */
 export function inWords(what: string, changed: Partial<KeySettings>, dangerous: readonly string[]): string {
   const parts = Object.entries(changed).flatMap(([name, value]) => (words[name as keyof KeySettings] as Word)(value) ?? []);
-  const danger = dangerous.length === 0 ? [] : [`dangerous: ${dangerous.join(", ")}`];
+  const danger = dangerous.length === 0 ? [] : [say("keys.dangerous", { keys: dangerous.join(", ") })];
   return `${[what, ...(parts.length === 0 ? [] : [[...parts, ...danger].join("; ")])].join(": ")}.`;
 }
 

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { Deps } from "../deps.ts";
 import type { Tx } from "../../database/database.ts";
 import type { Call } from "../../kernel/call.ts";
@@ -53,5 +54,5 @@ export function createConflicts({ access, reach, permissions }: ConflictsDeps) {
 }
 
 function ownMatter(): ProblemError {
-  return new ProblemError("conflict_of_interest", { detail: "This is about you or about an account of yours." });
+  return new ProblemError("conflict_of_interest", { detail: say("links.this-is-about-you-or-about-an") });
 }

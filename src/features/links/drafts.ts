@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { Deps } from "../deps.ts";
 import type { AccountLink } from "../../generated/sqlite/client.ts";
 import { fieldError } from "../../kernel/errors.ts";
@@ -42,7 +43,7 @@ export function changesOf(input: Updated, row: AccountLink, now: Date): LinkChan
   const confidence = input.confidence ?? linkConfidences.find((known) => known === row.confidence) ?? "suspected";
   const isOther = confidence !== row.confidence;
   const basis = [...StoredBasis.parse(row.basis), ...added];
-  if (basis.length > maxBasis) throw fieldError("/add_basis", "too_many", `A link holds ${maxBasis.toString()} grounds at most.`);
+  if (basis.length > maxBasis) throw fieldError("/add_basis", "too_many", say("links.a-link-holds-grounds-at-most", { count: maxBasis }));
   if (primaryUserId !== row.primaryUserId) requireOneOf(primaryUserId, [row.userA, row.userB]);
   const isReviewTold = input.review_at !== undefined || input.review_after !== undefined;
   const reviewAt = isReviewTold || isOther ? laterThan(now, reviewOf(input, confidence, now)) : row.reviewAt;
@@ -66,16 +67,16 @@ function propagation(told: boolean | undefined, confidence: Confidence, row: Acc
 
 function requireOneOf(primaryUserId: string | null, pair: readonly string[]): void {
   if (primaryUserId === null || pair.includes(primaryUserId)) return;
-  throw fieldError("/primary_user_id", "invalid_value", "The main account is one of the two.");
+  throw fieldError("/primary_user_id", "invalid_value", say("links.the-main-account-is-one-of-the"));
 }
 
 function laterThan(now: Date, reviewAt: Date): Date {
-  if (reviewAt <= now) throw fieldError("/review_at", "too_early", "The time for review is ahead.");
+  if (reviewAt <= now) throw fieldError("/review_at", "too_early", say("links.the-time-for-review-is-ahead"));
   return reviewAt;
 }
 
 const batch = 100;
-const reviewPassed = "Nobody looked at it again in time.";
+const reviewPassed = say("links.nobody-looked-at-it-again-in-time");
 
 export interface SweepDeps extends Deps<"database" | "clock" | "logger"> {
   records: LinkRecords;

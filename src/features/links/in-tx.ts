@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { Tx } from "../../database/database.ts";
 import type { AccountLink } from "../../generated/sqlite/client.ts";
 import { ProblemError, recordNotFound } from "../../kernel/errors.ts";
@@ -24,7 +25,7 @@ export function createInTx(records: LinkRecords) {
      */
     async createLinkInTx(tx: Tx, draft: RequestedLink): Promise<LinkChange & { isMerged: boolean; undo: LinkUndo }> {
       const [userId, otherId] = draft.userIds;
-      if (userId === otherId) throw new ProblemError("invalid_transition", { detail: "An account is not linked with itself." });
+      if (userId === otherId) throw new ProblemError("invalid_transition", { detail: say("links.an-account-is-not-linked-with-itself") });
       await records.lock(tx);
       const note = { userId, permission: draft.permission };
       const linked = await records.findActive(tx, draft.userIds);
@@ -45,12 +46,12 @@ export function createInTx(records: LinkRecords) {
       const parsed = LinkUndo.parse(undo);
       await records.lock(tx);
       const row = await tx.db.accountLink.findUnique({ where: { id: parsed.link_id } });
-      if (row === null) return { restored: false, detail: "The link was erased." };
-      if (row.status !== "active") return { restored: false, detail: "The link had ended already." };
+      if (row === null) return { restored: false, detail: say("links.the-link-was-erased") };
+      if (row.status !== "active") return { restored: false, detail: say("links.the-link-had-ended-already") };
       const note = { userId: row.userA, permission, reason };
       if (!parsed.is_merged) {
         await records.change(tx, row, ending(tx, reason), { ...note, verb: "end" });
-        return { restored: true, detail: "The link was ended." };
+        return { restored: true, detail: say("links.the-link-was-ended") };
       }
       const { changes, kept } = restoringOf(row, parsed);
       if (Object.keys(changes).length > 0) await records.change(tx, row, changes, { ...note, verb: "update" });

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { CommandSet, Entry, CommandInput, OptionSpec, Reply, Wording } from "../../commands/entry.ts";
 import { LinkBasis, type ChangedLinkView, type LinkGroupView, type LinkView } from "./links.schema.ts";
 import { escapeText } from "../../discord/replies.ts";
@@ -33,7 +34,7 @@ async function linkOf(given: CommandInput, call: Call, verbs: Verbs): Promise<Co
   const page = await readOptional<Page<LinkView>>(verbs, "listUserLinks", { call }, { params: at(given), query: { limit: 200 } });
   const found = page?.data.find(({ other_user_id: id }) => id === textIn(given, "other"));
   if (page !== undefined && found === undefined)
-    throw new ProblemError("record_not_found", { detail: "There is no link between these accounts." });
+    throw new ProblemError("record_not_found", { detail: say("links.there-is-no-link-between-these-accounts") });
   return { link: found?.id ?? noLink };
 }
 

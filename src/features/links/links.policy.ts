@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import { z } from "zod";
 import type { AccountLink } from "../../generated/sqlite/client.ts";
 import type { Call } from "../../kernel/call.ts";
@@ -55,7 +56,7 @@ export function requireMayLink(
 ): void {
   const actor = call.actor?.id;
   if (actor !== undefined && (pair.includes(actor) || partial.has(actor)))
-    throw new ProblemError("conflict_of_interest", { detail: "Nobody links or unlinks accounts of their own." });
+    throw new ProblemError("conflict_of_interest", { detail: say("links.nobody-links-or-unlinks-accounts-of-their") });
   for (const userId of pair) {
     const subject = access.of(userId);
     if (subject.isStaff) permissions.requireRankAbove(call, subject.rank);

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import { z } from "zod";
 import { routesFor, type Route } from "../../operations/route.ts";
 import { idPattern, Snowflake } from "../../kernel/fields.ts";
@@ -21,7 +22,7 @@ const params = z.object({
   discord_user_id: Snowflake,
   link_id: z
     .string()
-    .regex(idPattern, "Name the link by its id.")
+    .regex(idPattern, say("links.name-the-link-by-its-id"))
     .transform((id) => id.toLowerCase())
     .meta({ description: "Id of the link", example: "0199d2f4-5a6b-7c8d-9e0f-1a2b3c4d5e6f" }),
 });

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import { linkBases, linkConfidences, linkKinds } from "../../kernel/vocabulary.ts";
 import { z } from "zod";
 import { Duration, listQuery, parseDuration, Snowflake, Timestamp, text, isAnonymous, notAnonymous } from "../../kernel/fields.ts";
@@ -37,11 +38,11 @@ interface Together {
 }
 
 /** What a suspected link told to propagate is refused with. */
-export const suspectedNeverPropagates = "A suspected link never propagates.";
+export const suspectedNeverPropagates = say("links.a-suspected-link-never-propagates");
 
 function checkTogether(input: Together, context: z.RefinementCtx): void {
   if (input.review_at !== undefined && input.review_after !== undefined)
-    context.addIssue({ code: "custom", path: ["review_after"], message: "Send review_at or review_after, not both." });
+    context.addIssue({ code: "custom", path: ["review_after"], message: say("links.send-review-at-or-review-after-not") });
   if (input.confidence === "suspected" && input.propagates === true)
     context.addIssue({ code: "custom", path: ["propagates"], message: suspectedNeverPropagates });
 }

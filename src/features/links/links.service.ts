@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { Deps } from "../deps.ts";
 import type { Tx } from "../../database/database.ts";
 import type { AccountLink } from "../../generated/sqlite/client.ts";
@@ -92,7 +93,7 @@ export function createLinksService(deps: LinksDeps) {
     async create(call: Call, userId: string, input: CreateLinkInput): Promise<ChangedLinkView> {
       requireWrite(call, linksPolicy.manage);
       const parsed = CreateLinkInput.parse(input);
-      if (parsed.user_id === userId) throw fieldError("/user_id", "self_link", "An account is not linked with itself.");
+      if (parsed.user_id === userId) throw fieldError("/user_id", "self_link", say("links.an-account-is-not-linked-with-itself"));
       return await database.write(call, async (tx) => {
         const draft = draftOf(parsed, userId, tx.now);
         await records.lock(tx);
@@ -162,5 +163,8 @@ function conditions(userId: string, { status, confidence }: { status: "active" |
 }
 
 function alreadyLinked(linkId: string): ProblemError {
-  return new ProblemError("duplicate_active_record", { detail: "These accounts are linked already.", extra: { link_id: linkId } });
+  return new ProblemError("duplicate_active_record", {
+    detail: say("links.these-accounts-are-linked-already"),
+    extra: { link_id: linkId },
+  });
 }

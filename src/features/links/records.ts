@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { Deps } from "../deps.ts";
 import type { Tx } from "../../database/database.ts";
 import type { AccountLink } from "../../generated/sqlite/client.ts";
@@ -123,12 +124,12 @@ export function createLinkRecords({ audit, events, matches, reach, listChecks }:
 function requireRoom({ groups }: Surroundings, [, other = ""]: readonly string[]): void {
   const isOne = groups[0]?.includes(other) === true;
   const size = groups.reduce((sum, group) => sum + group.length + 1, 0);
-  if (!isOne && size > maxGroup) throw tooMany(`A group holds ${maxGroup.toString()} accounts at most; this link would make a larger one.`);
+  if (!isOne && size > maxGroup) throw tooMany(say("links.a-group-holds-accounts-at-most-this", { count: maxGroup }));
 }
 
 async function requireFewLinks(tx: Tx, userId: string): Promise<void> {
   const links = await tx.db.accountLink.count({ where: { ...inStatus("active"), OR: [{ userA: userId }, { userB: userId }] } });
-  if (links >= maxGroup) throw tooMany(`An account has ${maxGroup.toString()} links at most.`);
+  if (links >= maxGroup) throw tooMany(say("links.an-account-has-links-at-most", { count: maxGroup }));
 }
 
 function tooMany(detail: string): ProblemError {

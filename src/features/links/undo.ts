@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { AccountLink } from "../../generated/sqlite/client.ts";
@@ -68,8 +69,8 @@ export function restoringOf(row: AccountLink, undo: LinkUndo): { changes: LinkCh
 
 /** How an attempt went, in words: all of it, or all but what somebody changed since. */
 export function resultOf(kept: readonly string[]): Undone {
-  if (kept.length === 0) return { restored: true, detail: "The link is as it was before." };
-  return { restored: false, detail: `What was changed since stays as it is: ${listed(kept)}.` };
+  if (kept.length === 0) return { restored: true, detail: say("links.the-link-is-as-it-was-before") };
+  return { restored: false, detail: say("blacklist.what-was-changed-since-stays-as-it", { kept: listed(kept) }) };
 }
 
 type Plain = keyof ReturnType<typeof plainOf>;

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { Deps } from "../deps.ts";
 import type { Tx } from "../../database/database.ts";
 import type { ListAction } from "../../generated/sqlite/client.ts";
@@ -150,5 +151,5 @@ export function createBreaker({ database, clock, servedGuilds, events, ledger, c
 }
 
 function nothing(action: string): ProblemError {
-  return new ProblemError("invalid_transition", { detail: "Nothing waits here.", extra: { from: "none", action, allowed: [] } });
+  return new ProblemError("invalid_transition", { detail: say("lists.nothing-waits-here"), extra: { from: "none", action, allowed: [] } });
 }

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import { addSeconds } from "../../kernel/clock.ts";
 import type { OnEnded } from "../native-actions/records.ts";
 import { lockPerson, type Ledger } from "./ledger.ts";
@@ -16,7 +17,7 @@ export function createEndedByHand(ledger: Ledger): OnEnded {
       if ((await tx.db.listAction.findFirst({ where, select: { id: true } })) === null) continue;
       await lockPerson(tx, userId);
       for (const row of await tx.db.listAction.findMany({ where }))
-        await ledger.change(tx, row, { state: "settled", dueAt: null }, { why: "It was ended by hand in Discord." });
+        await ledger.change(tx, row, { state: "settled", dueAt: null }, { why: say("lists.it-was-ended-by-hand-in-discord") });
     }
   };
 }

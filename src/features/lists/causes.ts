@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { CauseInForce, CausesInForce, CauseSource, Remaining } from "../../discord-actions/in-force.ts";
 import type { ListAction } from "../../generated/sqlite/client.ts";
 import { addSeconds } from "../../kernel/clock.ts";
@@ -46,7 +47,7 @@ export function createListCauses(ledger: Pick<Ledger, "change">): CauseSource {
       const where = { guildId, userId, stance: "apply", action: kind, state: { in: ["pending", "done", "failed"] } };
       for (const row of await tx.db.listAction.findMany({ where, orderBy: { id: "asc" } })) {
         const state = row.state === "failed" && row.standingKey === null ? "undone" : "settled";
-        await ledger.change(tx, row, { state, dueAt: null }, { why: `It was lifted by ${by}.` });
+        await ledger.change(tx, row, { state, dueAt: null }, { why: say("lists.it-was-lifted-by", { reference: by }) });
       }
     },
   };

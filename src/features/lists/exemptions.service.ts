@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { Deps } from "../deps.ts";
 import type { Tx } from "../../database/database.ts";
 import { earliestOf } from "../../database/earliest.ts";
@@ -138,6 +139,6 @@ function endOf(until: string | null, now: Date): Date | null {
   if (until === null) return null;
   const seconds = parseDuration(until);
   const end = seconds === undefined ? new Date(until) : addSeconds(now, seconds);
-  if (end <= now) throw fieldError("/until", "invalid_value", "The exemption would have ended already.");
+  if (end <= now) throw fieldError("/until", "invalid_value", say("lists.the-exemption-would-have-ended-already"));
   return end;
 }

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { Deps } from "../deps.ts";
 import { RESTJSONErrorCodes } from "discord-api-types/v10";
 import type { Tx } from "../../database/database.ts";
@@ -51,12 +52,12 @@ export function createListedActions({ database, access, guildState, ledger, caus
     if (row.state !== "pending" && row.state !== "undoing") return undefined;
     const { isOwner, held } = access.of(row.userId);
     if (row.state === "pending" && (isOwner || held.length > 0)) {
-      await ledger.change(tx, row, endingOf(row, tx.now), { why: "They are staff." });
+      await ledger.change(tx, row, endingOf(row, tx.now), { why: say("lists.they-are-staff") });
       return "handled";
     }
     // The role may have become a staff role since the rule was saved.
     if (row.state === "pending" && row.roleId !== null && isBarred(barOf({ access, guildState }, row.guildId, row.roleId))) {
-      await ledger.change(tx, row, endingOf(row, tx.now), { why: "Lists do not give this role." });
+      await ledger.change(tx, row, endingOf(row, tx.now), { why: say("lists.lists-do-not-give-this-role") });
       return "handled";
     }
     const until = row.until ?? addSeconds(tx.now, row.seconds ?? 0);

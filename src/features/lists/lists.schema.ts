@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import { z } from "zod";
 import { Duration, listQuery, Snowflake, text, Timestamp } from "../../kernel/fields.ts";
 import { GuildPreview } from "../../kernel/guild-preview.ts";
@@ -19,7 +20,7 @@ const longestTimeout = 28 * 86_400;
 
 const ListId = z
   .string()
-  .regex(/^[a-z0-9][a-z0-9-]{0,59}$/, "Name the list by its id, or write own for the blacklist of this community.")
+  .regex(/^[a-z0-9][a-z0-9-]{0,59}$/, say("lists.name-the-list-by-its-id-or"))
   .meta({ description: "The list: `own` is the blacklist of this community", example: ownList });
 
 const ruleFields = {
@@ -52,10 +53,10 @@ export const PutStanceInput = z
       const wrong = (field: string, message: string, code = "invalid_value") =>
         context.addIssue({ code: "custom", path: ["rules", index, field], message, params: { code } });
       const key = `${rule.list}:${rule.category}`;
-      if (seen.has(key)) wrong("category", "A list and category have one rule.", "duplicate");
+      if (seen.has(key)) wrong("category", say("lists.a-list-and-category-have-one-rule"), "duplicate");
       seen.add(key);
-      if (rule.action === "role" && rule.role_id === null) wrong("role_id", "Name the role that is added.", "required");
-      if (rule.action !== "role" && rule.role_id !== null) wrong("role_id", "A role goes with the action role alone.");
+      if (rule.action === "role" && rule.role_id === null) wrong("role_id", say("lists.name-the-role-that-is-added"), "required");
+      if (rule.action !== "role" && rule.role_id !== null) wrong("role_id", say("lists.a-role-goes-with-the-action-role"));
     }
   })
   .meta({ id: "PutStanceInput", description: "All rules of the guild; categories without one notify" });

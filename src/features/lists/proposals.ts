@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { Logger } from "pino";
 import type { Deps } from "../deps.ts";
 import type { ListAction } from "../../generated/sqlite/client.ts";
@@ -15,7 +16,7 @@ export interface ProposalsDeps extends Deps<"database"> {
 }
 
 const retrySeconds = 60;
-const unfiled = "The request could not be filed. The log says why.";
+const unfiled = say("lists.the-request-could-not-be-filed-the");
 /** What a request for a punishment can ask of Discord; a role is given by hand. */
 const penalties: Readonly<Record<string, string>> = { timeout: "timeout", kick: "kick", ban: "ban" };
 
@@ -26,7 +27,7 @@ export function createProposals({ database, ledger, logger, workflows }: Proposa
     const body = {
       user_id: userId,
       action: "note",
-      reason: `${recordReference} lists this person, and the rules of the server propose a punishment.`,
+      reason: say("lists.lists-this-person-and-the-rules-of", { recordReference }),
       discord: { action: penalties[action ?? ""] ?? "none", guild_ids: rows.map(({ guildId }) => guildId) },
       ...(action === "timeout" && seconds !== null && { duration: `PT${seconds.toString()}S` }),
       notify_subject: false,

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { Deps } from "../deps.ts";
 import type { Tx } from "../../database/database.ts";
 import type { GuildState } from "../../discord/guild-state.ts";
@@ -24,9 +25,9 @@ export interface StancesDeps extends Deps<"access" | "database" | "audit" | "ser
 }
 
 const barred = {
-  staff: "This role maps to a staff role: lists never give one.",
-  privileged: "This role can moderate or administer the server: lists never give one.",
-  unknown: "Discord has not reported the permissions of this role yet. Try again in a minute.",
+  staff: say("lists.this-role-maps-to-a-staff-role"),
+  privileged: say("lists.this-role-can-moderate-or-administer-the"),
+  unknown: say("lists.discord-has-not-reported-the-permissions-of"),
 } as const;
 
 /** What each guild does about listed people. */
@@ -46,11 +47,11 @@ export function createStancesService({
   function requireKnown(guildId: string, wanted: readonly StanceRule[]): void {
     for (const [index, { list, role_id: roleId }] of wanted.entries()) {
       const at = `/rules/${index.toString()}`;
-      if (nameOf(list) === undefined) throw fieldError(`${at}/list`, "unknown_reference", "There is no such list.");
+      if (nameOf(list) === undefined) throw fieldError(`${at}/list`, "unknown_reference", say("lists.there-is-no-such-list"));
       if (roleId === null) continue;
       // The role of everyone has the id of its guild.
       if (roleId === guildId || guildState.role(guildId, roleId) === undefined)
-        throw fieldError(`${at}/role_id`, "unknown_reference", "The server has no such role that can be added.");
+        throw fieldError(`${at}/role_id`, "unknown_reference", say("lists.the-server-has-no-such-role-that"));
       const bar = barOf({ access, guildState }, guildId, roleId);
       if (bar !== null) throw fieldError(`${at}/role_id`, "privileged_role", barred[bar]);
     }

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import { hash } from "node:crypto";
 import type { Logger } from "pino";
 import type { Database } from "../../database/database.ts";
@@ -96,12 +97,13 @@ export function createKeeping({ database, logger, fingerprintKey }: KeepingDeps)
     // What was posted before is found again by its nonce, and shows what was so then.
     const end = isUnsure && posted.outcome === "done" ? await messages.edit(place.channelId, posted.messageId, message) : posted;
     if (end.outcome === "later") return end.afterMs;
-    if (end.outcome !== "done") return refused(key, place, end.outcome === "refused" ? end : { detail: "It is gone.", isContent: false });
+    if (end.outcome !== "done")
+      return refused(key, place, end.outcome === "refused" ? end : { detail: say("messages.it-is-gone"), isContent: false });
     await keep(key, place, { messageId: end.messageId, shown });
     for (const known of warned) if (known.startsWith(place.channelId)) warned.delete(known);
     const pinned = isPinned ? await messages.pin(place.channelId, end.messageId) : undefined;
     if (pinned === undefined || pinned.outcome === "done") return undefined;
-    return warn(place, pinned.outcome === "refused" ? pinned.detail : "Discord could not be reached, or the message is gone.", noPin);
+    return warn(place, pinned.outcome === "refused" ? pinned.detail : say("messages.discord-could-not-be-reached-or-the"), noPin);
   }
 
   return {

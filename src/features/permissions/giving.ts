@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { Deps } from "../deps.ts";
 import type { Access } from "./access/access.ts";
 import { isPrivilegedRole } from "../../kernel/privileged-role.ts";
@@ -46,7 +47,7 @@ export function createGiving({ access, guildState, requireKeys, requireGrants }:
   function requireMayGiveBits(call: Call, { guildId, roleId }: DiscordRole): void {
     if (call.actor === null || call.actor.isOwner || isPrivilegedRole(guildState.role(guildId, roleId)) === false) return;
     throw new ProblemError("hierarchy_violation", {
-      detail: "Only owners give or map a Discord role that can moderate or administer a server.",
+      detail: say("permissions.only-owners-give-or-map-a-discord"),
     });
   }
 

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { Call } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { catalog, knownPermissions, levelOrder, type Level } from "../../kernel/permissions.ts";
@@ -25,7 +26,7 @@ export type RequireGrants = (call: Call, grants: readonly Grant[]) => void;
 export function requireRankAbove(call: Call, rank: number): void {
   if (call.actor === null || call.actor.isOwner || call.actor.rank > rank) return;
   throw new ProblemError("hierarchy_violation", {
-    detail: `Rank ${rank.toString()} is not below your own rank ${call.actor.rank.toString()}.`,
+    detail: say("permissions.rank-is-not-below-your-own-rank", { rank, own: call.actor.rank }),
   });
 }
 
@@ -36,7 +37,7 @@ export function requireRankAbove(call: Call, rank: number): void {
  */
 export function requireLevel(call: Call, ownLevel: Level, level: Level): void {
   if (call.actor === null || call.actor.isOwner || levelOrder[level] <= levelOrder[ownLevel]) return;
-  throw new ProblemError("hierarchy_violation", { detail: `The level ${level} is above your own level ${ownLevel}.` });
+  throw new ProblemError("hierarchy_violation", { detail: say("permissions.the-level-is-above-your-own-level", { level, own: ownLevel }) });
 }
 
 /**
@@ -53,7 +54,7 @@ export function requireHeld(call: Call, grants: readonly Grant[], guildIds: Read
   const isTooFar = !isKeyMissing && keys.every((key) => key !== clientOnly && call.actor?.decide(key).allowed === true);
   throw new ProblemError("cannot_grant_unheld", {
     detail: isTooFar
-      ? `The acting user does not hold ${named(keys)} everywhere or for that long.`
+      ? say("permissions.the-acting-user-does-not-hold-everywhere", { keys: named(keys) })
       : `The ${isKeyMissing ? "API key" : "acting user"} does not hold ${named(keys)}.`,
     extra: { unheld: keys.slice(0, 100), missing_in: isKeyMissing ? "key" : "acting_user" },
   });

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { Deps } from "../deps.ts";
 import { z } from "zod";
 import type { Tx } from "../../database/database.ts";
@@ -52,14 +53,14 @@ export function createPermissionsInTx({ audit, events, access }: PermissionsWith
       const { userId, permissions, until, reason, permission } = wanted;
       const unknown = permissions.find((key) => !knownPermissions.has(key));
       if (unknown !== undefined)
-        throw new ProblemError("invalid_transition", { detail: `"${unknown}" is not a permission of the catalog.` });
-      if (access.of(userId).isOwner) return { skipped: "Owners cannot be denied anything." };
-      if (until !== null && until <= tx.now) return { skipped: "The denial would be over already." };
+        throw new ProblemError("invalid_transition", { detail: say("permissions.is-not-a-permission-of-the-catalog", { key: unknown }) });
+      if (access.of(userId).isOwner) return { skipped: say("permissions.owners-cannot-be-denied-anything") };
+      if (until !== null && until <= tx.now) return { skipped: say("permissions.the-denial-would-be-over-already") };
       const { rows } = await userRows.open(tx, userId);
       const entries = entriesAt(rows, tx.now);
       const taken = new Set(entries.flatMap((entry) => (entry.guildId === null ? [entry.permission] : [])));
       const free = [...new Set(permissions)].filter((key) => !taken.has(key));
-      if (free.length === 0) return { skipped: "Entries about each of these permissions stand already." };
+      if (free.length === 0) return { skipped: say("permissions.entries-about-each-of-these-permissions-stand") };
       const made = { effect: "deny", guildId: null, reason, expiresAt: until, createdBy: tx.call.actor?.id ?? null } as const;
       const fresh = free.map((key): Override => ({ id: uuid7(tx.now.getTime()), permission: key, ...made, createdAt: tx.now }));
       // What has ended and nobody has taken off the books yet makes way.
@@ -73,10 +74,10 @@ export function createPermissionsInTx({ audit, events, access }: PermissionsWith
       const { user_id: userId, entry_ids: ids } = DenialUndo.parse(undo);
       const { rows } = await userRows.open(tx, userId);
       const gone = entriesAt(rows, tx.now).filter(({ id }) => ids.includes(id));
-      if (gone.length === 0) return { restored: false, detail: "The entries had ended or been replaced already." };
+      if (gone.length === 0) return { restored: false, detail: say("permissions.the-entries-had-ended-or-been-replaced") };
       await save(tx, userId, { rows: rows.filter((row) => !gone.includes(row)), gone, fresh: [] }, note);
-      if (gone.length === ids.length) return { restored: true, detail: "The permissions are no longer denied." };
-      return { restored: false, detail: "The permissions are no longer denied, but for entries that had ended or been replaced already." };
+      if (gone.length === ids.length) return { restored: true, detail: say("permissions.the-permissions-are-no-longer-denied") };
+      return { restored: false, detail: say("permissions.the-permissions-are-no-longer-denied-but") };
     },
   };
 }

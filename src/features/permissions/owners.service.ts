@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { Deps } from "../deps.ts";
 import type { Tx } from "../../database/database.ts";
 import { requirePermission, requireWrite, systemCall, type Call } from "../../kernel/call.ts";
@@ -53,7 +54,7 @@ export function createOwners({ database, audit, events, access }: OwnersDeps) {
     if (!rows.some((row) => row.userId === userId)) throw notNamed(userId);
     const others = rows.filter((row) => row.userId !== userId);
     const isLast = others.length === 0 && access.configuredOwners().length === 0 && access.ownersByRole().length === 0;
-    if (isLast) throw new ProblemError("last_owner", { detail: "Nobody would be an owner any more. Name another one first." });
+    if (isLast) throw new ProblemError("last_owner", { detail: say("permissions.nobody-would-be-an-owner-any-more") });
     await tx.db.owner.delete({ where: { userId } });
     audit.record(tx, { action: "owner.remove", user: userId });
     emitOwner(tx, userId, access.ownersByRole().includes(userId));
@@ -63,9 +64,9 @@ export function createOwners({ database, audit, events, access }: OwnersDeps) {
   /** Why somebody cannot be taken off the list of names. */
   function notNamed(userId: string): ProblemError {
     if (access.configuredOwners().includes(userId))
-      return new ProblemError("invalid_transition", { detail: "OWNER_IDS names this owner; take them out there." });
+      return new ProblemError("invalid_transition", { detail: say("permissions.owner-ids-names-this-owner-take-them") });
     if (access.ownersByRole().includes(userId))
-      return new ProblemError("invalid_transition", { detail: "This owner is one by a Discord role; take the role away in Discord." });
+      return new ProblemError("invalid_transition", { detail: say("permissions.this-owner-is-one-by-a-discord") });
     return recordNotFound();
   }
 
@@ -132,7 +133,7 @@ export function createLastOwners({ database, audit, access, lock, tell: emitOwne
       const known = new Set((await tx.db.owner.findMany({ where: { userId: { in: ids } } })).map((row) => row.userId));
       for (const userId of ids.filter((id) => !known.has(id))) {
         await tx.db.owner.create({ data: { userId, createdAt: tx.now, createdBy: keeper, retained: true } });
-        note(tx, "owner.retain", userId, "Nobody else is an owner.");
+        note(tx, "owner.retain", userId, say("permissions.nobody-else-is-an-owner"));
         emitOwner(tx, userId, true);
       }
     });
@@ -145,7 +146,7 @@ export function createLastOwners({ database, audit, access, lock, tell: emitOwne
       const rows = await tx.db.owner.findMany({ where: { retained: true } });
       await tx.db.owner.deleteMany({ where: { retained: true } });
       for (const { userId } of rows) {
-        note(tx, "owner.release", userId, "There is another owner again.");
+        note(tx, "owner.release", userId, say("permissions.there-is-another-owner-again"));
         emitOwner(tx, userId, access.ownersByRole().includes(userId));
       }
       tx.afterCommit(() =>

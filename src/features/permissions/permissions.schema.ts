@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import { z } from "zod";
 import { listQuery } from "../../kernel/fields.ts";
 import { levels } from "../../kernel/permissions.ts";
@@ -10,12 +11,12 @@ export const Level = z.enum(levels).meta({ id: "Level", description: "What a sta
 export const PermissionKey = z
   .string()
   .max(permissionsLimits.keyLength)
-  .regex(/^[a-z][a-z0-9_-]*(\.[a-z0-9_-]+)+$/, "Write a permission key such as staff.read.")
+  .regex(/^[a-z][a-z0-9_-]*(\.[a-z0-9_-]+)+$/, say("permissions.write-a-permission-key-such-as-staff"))
   .meta({ id: "PermissionKey", description: "A key of the permission catalog", example: "staff.read" });
 
 export const StaffRoleKey = z
   .string()
-  .regex(/^[a-z0-9][a-z0-9_-]{0,49}$/, "Write 1–50 lower-case letters, digits, - or _, starting with a letter or digit.")
+  .regex(/^[a-z0-9][a-z0-9_-]{0,49}$/, say("permissions.write-1-50-lower-case-letters-digits"))
   .meta({ id: "StaffRoleKey", description: "The name of a staff role in paths and references", example: "senior-moderator" });
 
 export const CatalogView = z
@@ -75,12 +76,12 @@ export type KeyLists = Readonly<Record<"allow" | "deny" | "clear", readonly stri
 
 /** A key can be wanted in one way only, and at least one has to be named. */
 export function checkKeyLists({ allow, deny, clear }: KeyLists, context: z.RefinementCtx): void {
-  if (allow.length + deny.length + clear.length === 0) refuse(context, ["allow"], "required", "Name at least one key.");
+  if (allow.length + deny.length + clear.length === 0) refuse(context, ["allow"], "required", say("permissions.name-at-least-one-key"));
   const found = new Map(allow.map((key) => [key, "allow"]));
   for (const [list, keys] of Object.entries({ deny, clear })) {
     for (const [index, key] of keys.entries()) {
       const other = found.get(key) ?? list;
-      if (other !== list) refuse(context, [list, index], "contradiction", `${key} is in ${other} as well.`);
+      if (other !== list) refuse(context, [list, index], "contradiction", say("permissions.is-in-as-well", { key, other }));
       found.set(key, other);
     }
   }

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { PrivacyDeps, Wipe } from "./wipe.ts";
 import type { Tx, ReadClient } from "../../database/database.ts";
 import { Prisma } from "../../generated/sqlite/client.ts";
@@ -26,7 +27,7 @@ export function createCatchUp({ database, audit, events, journal, hashOf, logger
     const entry = {
       action: "user.erase_again",
       user: userId,
-      reason: "The journal of deletions says so; this database did not know.",
+      reason: say("privacy.the-journal-of-deletions-says-so-this"),
       after: { erasure: line.id, kind: line.kind, deleted },
       permission: privacyPolicy.jobs,
     };

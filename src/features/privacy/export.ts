@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { Database, ReadClient } from "../../database/database.ts";
 import type { Call } from "../../kernel/call.ts";
 import type { Clock } from "../../kernel/clock.ts";
@@ -149,9 +150,9 @@ async function readsOf({ read, access }: ExportDeps, userId: string): Promise<Da
   const keys = await read.apiKey.findMany({ where: { id: { in: clientIds } }, select: { id: true, name: true } });
   const programs = new Map(keys.map(({ id, name }) => [id, name]));
   const nameOf = (readerId: string, clientId: string): string => {
-    if (readerId === "") return `A moderation client (${programs.get(clientId) ?? "gone since"})`;
+    if (readerId === "") return say("privacy.a-moderation-client", { name: programs.get(clientId) ?? "gone since" });
     const [member] = access.of(readerId).members;
-    return member?.nick ?? member?.globalName ?? member?.username ?? "A staff member";
+    return member?.nick ?? member?.globalName ?? member?.username ?? say("privacy.a-staff-member");
   };
   return section(rows, ({ readerId, clientId, what, hour }) => ({ reader: nameOf(readerId, clientId), what, hour: hour.toISOString() }));
 }

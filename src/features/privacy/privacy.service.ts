@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import { createWipe, type PrivacyDeps } from "./wipe.ts";
 import { requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
 import { addSeconds } from "../../kernel/clock.ts";
@@ -35,7 +36,8 @@ export function createPrivacyService(deps: PrivacyDeps) {
      */
     async erase(call: Call, userId: string): Promise<ErasureView> {
       requireWrite(call, privacyPolicy.redact, { own: userId });
-      if (call.actor?.id !== userId) throw new ProblemError("permission_denied", { detail: "Only the person themself can ask for that." });
+      if (call.actor?.id !== userId)
+        throw new ProblemError("permission_denied", { detail: say("privacy.only-the-person-themself-can-ask-for") });
       await reads.flush();
       const view = await database.write(call, async (tx): Promise<ErasureView> => {
         await tx.lock(`erasure:${userId}`);
@@ -65,7 +67,7 @@ export function createPrivacyService(deps: PrivacyDeps) {
       requireWrite(call, privacyPolicy.redact);
       await database.write(call, async (tx) => {
         if ((await erasures.redactedAt(tx.db, userId)) === null)
-          throw new ProblemError("invalid_transition", { detail: "This person can be asked already." });
+          throw new ProblemError("invalid_transition", { detail: say("privacy.this-person-can-be-asked-already") });
         await erasures.note(tx, "release", userId);
         audit.record(tx, { action: "user.unsuppress", user: userId, permission: privacyPolicy.redact });
       });

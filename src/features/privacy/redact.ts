@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { PrivacyDeps, Wipe } from "./wipe.ts";
 import type { z } from "zod";
 import type { Tx } from "../../database/database.ts";
@@ -24,14 +25,14 @@ export function createRedaction(deps: RedactDeps) {
   /** @throws ProblemError last_owner, hierarchy_violation, invalid_transition */
   function requireErasable(call: Call, target: Access): void {
     if (target.isOwner && access.listOwners().length === 1)
-      throw new ProblemError("last_owner", { detail: "This is the last owner: name another one first." });
-    if (target.isOwner) throw new ProblemError("hierarchy_violation", { detail: "Owners cannot be redacted." });
+      throw new ProblemError("last_owner", { detail: say("privacy.this-is-the-last-owner-name-another") });
+    if (target.isOwner) throw new ProblemError("hierarchy_violation", { detail: say("privacy.owners-cannot-be-redacted") });
     // The operator's command line has no link to Discord, and a deletion does not wait for one.
     if (call.actor !== null) requireAnswered(target);
     permissions.requireRankAbove(call, target.rank);
     if (!target.isStaff) return;
     throw new ProblemError("invalid_transition", {
-      detail: "This person is staff: take their roles first.",
+      detail: say("privacy.this-person-is-staff-take-their-roles"),
       extra: { from: "staff", action: "redact", allowed: [] },
     });
   }

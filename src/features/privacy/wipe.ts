@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { Deps } from "../deps.ts";
 import { forgetAnswers } from "../../database/idempotency.ts";
 import type { Journal } from "./journal/journal.ts";
@@ -200,7 +201,7 @@ async function deleteStaff(tx: Tx, { userId, before }: WipeTarget, deps: WipeDep
 async function endPlace(tx: Tx, { userId, before }: WipeTarget, { roster, callsigns }: WipeDeps): Promise<void> {
   const entry = await tx.db.rosterEntry.findUnique({ where: { userId, createdAt: upTo(before) } });
   if (entry === null || !roster.isLive(entry)) return;
-  const note = { causeReference: null, permission: "users.redact" as const, reason: "Their data was deleted." };
+  const note = { causeReference: null, permission: "users.redact" as const, reason: say("privacy.their-data-was-deleted") };
   await roster.moveInTx(tx, userId, { event: "resigned", ...note });
   await callsigns.holdAllInTx(tx, userId, note);
 }

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { Deps } from "../deps.ts";
 import { knowing, viewsOf, type CauseSight } from "./views.ts";
 import type { RosterService } from "./roster.service.ts";
@@ -54,19 +55,19 @@ export function createEntryChanges(deps: RosterEntriesDeps, shown: Shown) {
     userId: string,
   ): Promise<void> {
     if (typeof staff_role === "string" && access.role(staff_role) === undefined)
-      throw fieldError("/staff_role", "unknown_role", "There is no such staff role.");
+      throw fieldError("/staff_role", "unknown_role", say("callsigns.there-is-no-such-staff-role"));
     if (typeof supervisor_id !== "string") return;
     const supervisor = await access.resolve(supervisor_id);
     requireAnswered(supervisor);
     if (supervisor_id === userId || !supervisor.isStaff)
-      throw fieldError("/supervisor_id", "not_staff", "A supervisor is another member of the staff.");
+      throw fieldError("/supervisor_id", "not_staff", say("roster.a-supervisor-is-another-member-of-the"));
   }
 
   /** @throws ProblemError validation_failed */
   async function userIdOf(call: Call, key: string): Promise<string> {
     const id = key === "@me" ? (call.actor?.id ?? key) : key.toLowerCase();
     const row = await database.read.rosterEntry.findFirst({ where: { OR: [{ id }, { userId: id }] }, select: { userId: true } });
-    if (row === null) throw fieldError("/id", "unknown_entry", "Nobody of that id is on the roster.", "path");
+    if (row === null) throw fieldError("/id", "unknown_entry", say("roster.nobody-of-that-id-is-on-the"), "path");
     return row.userId;
   }
 
@@ -118,7 +119,7 @@ export function createEntryChanges(deps: RosterEntriesDeps, shown: Shown) {
         requireBelow(call, userId, [former?.staffRole]);
         requireMayGive(call, userId, staffRole, null);
         if (joinedAt !== undefined && former?.endedAt && joinedAt < former.endedAt)
-          throw fieldError("/joined_at", "too_early", "They come back after they left.");
+          throw fieldError("/joined_at", "too_early", say("roster.they-come-back-after-they-left"));
         const isCorrection = can(call, rosterPolicy.correct);
         const permission = former?.status === "terminated" ? rosterPolicy.correct : rosterPolicy.edit;
         const beginning = { userId, staffRole, department, supervisorId, trialDays: input.trial_days, isCorrection };
@@ -151,7 +152,7 @@ export function createEntryChanges(deps: RosterEntriesDeps, shown: Shown) {
         if (input.notes !== undefined && call.actor?.id === userId) throw notReadable(call, ["/notes"]);
         requireRevision(ifMatch, entry.revision);
         const stood = await roster.records.standAt(tx.db, entry, effectiveAt);
-        if (stood === null) throw fieldError("/effective_at", "too_early", "They were not on the roster then.");
+        if (stood === null) throw fieldError("/effective_at", "too_early", say("roster.they-were-not-on-the-roster-then"));
         requireAhead(input, tx.now);
         const ground = { at: effectiveAt ?? tx.now, isCorrection: input.correction, mayCorrect: can(call, rosterPolicy.correct), rankOf };
         const steps = stepsTo(stood, input, ground);
@@ -168,12 +169,12 @@ export function createEntryChanges(deps: RosterEntriesDeps, shown: Shown) {
 function pastOf(at: string | undefined, pointer: string, now: Date): Date | undefined {
   if (at === undefined) return undefined;
   const date = new Date(at);
-  if (date > now) throw fieldError(pointer, "in_the_future", "What has not come yet is not written down.");
+  if (date > now) throw fieldError(pointer, "in_the_future", say("roster.what-has-not-come-yet-is-not"));
   return date;
 }
 
 /** @throws ProblemError validation_failed for an end that is over already */
 function requireAhead({ suspended_until: until, correction }: Update, now: Date): void {
   if (typeof until === "string" && !correction && new Date(until) <= now)
-    throw fieldError("/suspended_until", "too_early", "A suspension ends after now.");
+    throw fieldError("/suspended_until", "too_early", say("roster.a-suspension-ends-after-now"));
 }

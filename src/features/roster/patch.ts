@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import { fieldError, ProblemError } from "../../kernel/errors.ts";
 import { inStatus, isSame, standOf, type RosterFacts } from "./facts.ts";
 import type { RosterStep } from "./records.ts";
@@ -109,9 +110,9 @@ function withRest(facts: RosterFacts, wanted: WantedChange): RosterFacts {
   const { staff_role, department, supervisor_id, trial_ends_at, suspended_until } = wanted;
   const isOnTrial = isLive(facts) && (facts.status === "trial" || facts.status_before === "trial");
   if (typeof trial_ends_at === "string" && !isOnTrial)
-    throw fieldError("/trial_ends_at", "not_on_trial", "Only somebody on trial has an end of it.");
+    throw fieldError("/trial_ends_at", "not_on_trial", say("roster.only-somebody-on-trial-has-an-end"));
   if (typeof suspended_until === "string" && !isHalted(facts))
-    throw fieldError("/suspended_until", "not_suspended", "Only a suspension or probation has an end.");
+    throw fieldError("/suspended_until", "not_suspended", say("roster.only-a-suspension-or-probation-has-an"));
   return {
     ...facts,
     ...(staff_role !== undefined && { staff_role }),

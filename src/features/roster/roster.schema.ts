@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import { z } from "zod";
 import { listQuery, redacted, Snowflake, snowflakeForm, text, Timestamp, UserRef } from "../../kernel/fields.ts";
 import { rosterStatuses } from "./states.ts";
@@ -6,7 +7,7 @@ export const EntryKey = z
   .string()
   .regex(
     new RegExp(`^([0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|${snowflakeForm}|@me)$`),
-    "Name the entry by its id or that of its person.",
+    say("roster.name-the-entry-by-its-id-or"),
   )
   .meta({ description: "Id of the entry or of its person, or `@me`", example: "80351110224678912" });
 
@@ -48,7 +49,7 @@ export const UpdateEntryInput = z
   })
   .refine((input) => input.reason !== undefined || (input.status === undefined && input.staff_role === undefined && !input.correction), {
     path: ["reason"],
-    message: "Say why.",
+    message: say("roster.say-why"),
   })
   .meta({ id: "UpdateRosterEntryInput" });
 export type UpdateEntryInput = z.input<typeof UpdateEntryInput>;

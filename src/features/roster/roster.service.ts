@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { Deps } from "../deps.ts";
 import { earliestOf } from "../../database/earliest.ts";
 import { createRosterLeave, dropFindingsNaming } from "./names.ts";
@@ -61,7 +62,7 @@ export function createRosterSweep({ database, records, clock, logger }: RosterSw
         const to = targetOf(entry, { event: "reinstated" }) ?? "active";
         const after = inStatus(factsOf(entry), to, { at: tx.now });
         const effectiveAt = await records.sinceStatus(tx.db, entry, entry.suspendedUntil ?? tx.now);
-        const note = { causeReference: null, permission, reason: "Its time is over.", effectiveAt };
+        const note = { causeReference: null, permission, reason: say("callsigns.its-time-is-over"), effectiveAt };
         await records.write(tx, { userId: entry.userId, entry }, [{ event: "reinstated", after }], note);
       }
       return rows.length;

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { Undone } from "../../kernel/undo.ts";
 import { z } from "zod";
 import type { Tx } from "../../database/database.ts";
@@ -41,18 +42,24 @@ export function createRosterUndo(records: RosterRecords) {
       const userId = change.user_id;
       await records.lock(tx, userId);
       const entry = await records.find(tx.db, userId);
-      if (entry === null || entry.id !== change.entry_id) return { restored: false, detail: "The roster entry is not there any more." };
+      if (entry === null || entry.id !== change.entry_id)
+        return { restored: false, detail: say("roster.the-roster-entry-is-not-there-any") };
       const now = factsOf(entry);
       const { wanted: former, changedSince } = takenBack(now, change, tx.now);
       const wanted = isSame(now, former) ? former : await withoutReversed(tx, entry.id, former);
       const isChange = !isSame(now, wanted);
       if (isChange) await records.write(tx, { userId, entry }, [{ event: eventOf(now, wanted), after: wanted }], note);
       if (changedSince.length > 0) {
-        return { restored: false, detail: `Changed since and left as it is: ${changedSince.join(", ")}. The entry is ${wanted.status}.` };
+        return {
+          restored: false,
+          detail: say("roster.changed-since-and-left-as-it-is", { changed: changedSince.join(", "), status: wanted.status }),
+        };
       }
       return {
         restored: true,
-        detail: isChange ? `The roster entry is ${wanted.status} now.` : "The roster entry stood as before already.",
+        detail: isChange
+          ? say("roster.the-roster-entry-is-now", { status: wanted.status })
+          : say("roster.the-roster-entry-stood-as-before-already"),
       };
     },
   };

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { Deps } from "../deps.ts";
 import type { Database, Tx } from "../../database/database.ts";
 import type { PoachIncident } from "../../generated/sqlite/client.ts";
@@ -71,10 +72,10 @@ export function createIncidents({ database, audit, events, cursors, hashOf }: In
       await tx.lock(lock);
       const row = await tx.db.poachIncident.findUnique({ where: { id } });
       if (row === null) throw recordNotFound();
-      if (row.status !== "active") return { restored: false, detail: "The incident was voided already." };
+      if (row.status !== "active") return { restored: false, detail: say("servers.the-incident-was-voided-already") };
       const data = { status: "voided", endedAt: tx.now, endReason: note.reason };
       recordChange(tx, await tx.db.poachIncident.update({ where: { id }, data }), "void", note);
-      return { restored: true, detail: "The incident does not count any more." };
+      return { restored: true, detail: say("servers.the-incident-does-not-count-any-more") };
     },
 
     /** The incidents of a server under any of its ids, newest first, voided ones included. @throws ProblemError record_not_found */

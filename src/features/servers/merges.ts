@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import { z } from "zod";
 import type { ReadClient, Tx, TransactionClient } from "../../database/database.ts";
 import type { Clock } from "../../kernel/clock.ts";
@@ -79,9 +80,9 @@ export function createMerges({ rows, agreements, clock }: MergeDeps) {
       await tx.lock(registerLock);
       const source = await tx.db.server.findUnique({ where: { id: sourceId }, include: aliases });
       if (source?.status !== "merged" || source.mergedInto !== targetId)
-        return { restored: false, detail: "The server was taken out of the other one already." };
+        return { restored: false, detail: say("servers.the-server-was-taken-out-of-the") };
       await rows.change(tx, source, { status }, note);
-      return { restored: true, detail: "The server stands for itself again." };
+      return { restored: true, detail: say("servers.the-server-stands-for-itself-again") };
     },
 
     /** @param at the moment the plan is for: agreements that are over then do not count */
@@ -112,10 +113,10 @@ interface Party {
 /** Anyone who goes into a server that is part of none can never come round to itself. */
 function requireMergeable(source: Party, target: Party): void {
   const rules: readonly [isBroken: boolean, from: string, detail: string][] = [
-    [source.id === target.id, source.status, "A server cannot be merged into itself."],
-    [source.status === "merged", source.status, "The source is part of another server already."],
-    [target.status === "merged", target.status, "The target is part of another server itself."],
-    [target.status === "defunct", target.status, "The target is gone."],
+    [source.id === target.id, source.status, say("servers.a-server-cannot-be-merged-into-itself")],
+    [source.status === "merged", source.status, say("servers.the-source-is-part-of-another-server")],
+    [target.status === "merged", target.status, say("servers.the-target-is-part-of-another-server")],
+    [target.status === "defunct", target.status, say("servers.the-target-is-gone")],
   ];
   const broken = rules.find(([isBroken]) => isBroken);
   if (broken === undefined) return;

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { Deps } from "../deps.ts";
 import type { Tx } from "../../database/database.ts";
 import { can } from "../../kernel/call.ts";
@@ -119,7 +120,7 @@ function inviteOf(before: RegisteredServer, { invite_code: code }: Updated) {
 /** @throws ProblemError validation_failed when a server is its own alias */
 function aliasesOf(id: string, given: readonly string[]): string[] {
   const own = given.indexOf(id);
-  if (own !== -1) throw fieldError(`/aliases/${own.toString()}`, "invalid_value", "A server is not an alias of itself.");
+  if (own !== -1) throw fieldError(`/aliases/${own.toString()}`, "invalid_value", say("servers.a-server-is-not-an-alias-of"));
   return [...new Set(given)];
 }
 
@@ -131,7 +132,7 @@ async function requireFree(tx: Tx, id: string, ids: readonly string[]): Promise<
   const taken = server?.id ?? alias?.serverId;
   if (taken === undefined) return;
   throw new ProblemError("duplicate_active_record", {
-    detail: taken === id ? "This server is registered already." : "One of these ids belongs to a registered server already.",
+    detail: taken === id ? say("servers.this-server-is-registered-already") : say("servers.one-of-these-ids-belongs-to-a"),
     ...(can(tx.call, registryPermissions.read) && { extra: { server_id: taken } }),
   });
 }
@@ -140,17 +141,17 @@ async function requireFree(tx: Tx, id: string, ids: readonly string[]): Promise<
 async function standingOf(tx: Tx, before: RegisteredServer, input: Updated): Promise<{ status: string; mergedInto: string | null }> {
   const status = input.status ?? before.status;
   if (status !== "merged") {
-    if (input.merged_into !== undefined) throw wrongTarget("Only a server of the status merged is part of another one.");
+    if (input.merged_into !== undefined) throw wrongTarget(say("servers.only-a-server-of-the-status-merged"));
     return { status, mergedInto: null };
   }
   const mergedInto = input.merged_into ?? before.mergedInto;
-  if (mergedInto === null) throw fieldError("/merged_into", "required", "Name the server it is part of now.");
+  if (mergedInto === null) throw fieldError("/merged_into", "required", say("servers.name-the-server-it-is-part-of"));
   if (mergedInto === before.mergedInto) return { status, mergedInto };
-  if (mergedInto === before.id) throw wrongTarget("A server cannot be merged into itself.");
+  if (mergedInto === before.id) throw wrongTarget(say("servers.a-server-cannot-be-merged-into-itself"));
   const target = await tx.db.server.findUnique({ where: { id: mergedInto }, select: { status: true } });
-  if (target === null) throw wrongTarget("Register this server first.");
+  if (target === null) throw wrongTarget(say("servers.register-this-server-first"));
   // Anyone who goes into a server that is part of none can never come round to itself.
-  if (target.status === "merged") throw wrongTarget("This server is part of another one itself: name that one.");
+  if (target.status === "merged") throw wrongTarget(say("servers.this-server-is-part-of-another-one"));
   return { status, mergedInto };
 }
 

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import { agreementCovers } from "../../kernel/vocabulary.ts";
 import { z } from "zod";
 import { listQuery, redacted, Snowflake, Timestamp, text } from "../../kernel/fields.ts";
@@ -16,7 +17,7 @@ function statusOf<const Names extends readonly string[]>(names: Names) {
   return z
     .enum([...names, "blacklisted"])
     .refine((status) => status !== "blacklisted", {
-      message: "A server is blacklisted by a record: add one to the blacklist.",
+      message: say("servers.a-server-is-blacklisted-by-a-record"),
       params: { code: "use_blacklist" },
     })
     .meta({ description: `One of ${names.join(", ")}; \`blacklisted\` is refused, because a record says so` });
@@ -29,7 +30,7 @@ const Contact = z
 const editable = {
   name: text(1, 100).nullable(),
   icon: text(1, 100)
-    .regex(/^[\w-]+$/, "Send the hash of the icon, not its address.")
+    .regex(/^[\w-]+$/, say("servers.send-the-hash-of-the-icon-not"))
     .nullable()
     .meta({ description: "Discord's hash of the icon" }),
   aliases: z.array(Snowflake).max(20).meta({ description: "Further ids of the same server, such as an earlier one" }),
@@ -38,7 +39,7 @@ const editable = {
   tags: z.array(text(1, 40)).max(20),
   note: text(1, 2000).nullable(),
   invite_code: text(2, 100)
-    .regex(/^[A-Za-z0-9-]+$/, "Send the code of the invite, not its address.")
+    .regex(/^[A-Za-z0-9-]+$/, say("servers.send-the-code-of-the-invite-not"))
     .nullable()
     .meta({ description: "The code after discord.gg/; it is looked up once a day", example: "discord-developers" }),
 };

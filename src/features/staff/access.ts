@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import { createHash } from "node:crypto";
 import type { GuildState } from "../../discord/guild-state.ts";
 import type { Clock } from "../../kernel/clock.ts";
@@ -72,7 +73,12 @@ export function createAccessAnswers(known: ReadonlySet<string>, guildState: Pick
     const asked = [...new Set(list.split(",").map((key) => key.trim()))];
     const unknown = asked.find((key) => !known.has(key));
     if (unknown !== undefined)
-      throw fieldError("/permission", "unknown_permission", `"${unknown.slice(0, 100)}" is not a permission of the catalog.`, "query");
+      throw fieldError(
+        "/permission",
+        "unknown_permission",
+        say("permissions.is-not-a-permission-of-the-catalog", { key: unknown.slice(0, 100) }),
+        "query",
+      );
     return asked;
   }
 
@@ -84,7 +90,7 @@ export function createAccessAnswers(known: ReadonlySet<string>, guildState: Pick
       if (permission === undefined && guildId === undefined) return undefined;
       const permissions = permission === undefined ? undefined : parsePermissions(permission);
       if (guildId !== undefined && !guildState.guilds().some(({ id, present }) => id === guildId && present))
-        throw fieldError("/guild_id", "unknown_guild", "The service does not know this guild; is the bot a member of it?", "query");
+        throw fieldError("/guild_id", "unknown_guild", say("staff.the-service-does-not-know-this-guild"), "query");
       return { permissions, guildId };
     },
   };

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { PermissionKey } from "../../kernel/permissions.ts";
 import { z } from "zod";
 import { roleRef } from "../../kernel/ids.ts";
@@ -31,7 +32,7 @@ export type SuspensionUndo = z.infer<typeof SuspensionUndo>;
 /** A Discord role that stands for a staff role. */
 export type MappedRole = StaffRoleRecord["discord"][number];
 
-const gone = { restored: false, detail: "The suspension had ended already." };
+const gone = { restored: false, detail: say("staff.the-suspension-had-ended-already") };
 
 /** What other features do to staff inside their transactions. Those features have checked rights, ranks and conflicts. */
 export function createStaffInTx(deps: StaffWithinDeps) {
@@ -46,11 +47,12 @@ export function createStaffInTx(deps: StaffWithinDeps) {
     async suspendInTx(tx: Tx, wanted: RequestedSuspension): Promise<{ undo: SuspensionUndo } | { skipped: string }> {
       const { userId, until, reason, permission, causeReference } = wanted;
       const target = access.of(userId);
-      if (target.isOwner) return { skipped: "Owners cannot be suspended." };
-      if (until !== null && until <= tx.now) return { skipped: "The suspension would be over already." };
+      if (target.isOwner) return { skipped: say("staff.owners-cannot-be-suspended") };
+      if (until !== null && until <= tx.now) return { skipped: say("staff.the-suspension-would-be-over-already") };
       const { rows: before } = await permissions.userRows.open(tx, userId);
       const running = permissions.suspensionAt(before, tx.now);
-      if (running !== undefined && isAsLong(running.expiresAt, until)) return { skipped: "A suspension that lasts as long runs already." };
+      if (running !== undefined && isAsLong(running.expiresAt, until))
+        return { skipped: say("staff.a-suspension-that-lasts-as-long-runs") };
       const entry = permissions.suspensionBy(tx.call, { reason, expiresAt: until }, tx.now);
       const entries = { rows: [...before, entry], gone: [], fresh: [entry] };
       await rows.persist(tx, target, "suspend", entries, { reason, permission, request: causeReference });
@@ -66,7 +68,8 @@ export function createStaffInTx(deps: StaffWithinDeps) {
       const target = access.of(userId);
       const left = before.filter((one) => one !== entry);
       const view = await rows.persist(tx, target, "reinstate", { rows: left, gone: [entry], fresh: [] }, { ...note, ended: entry });
-      const detail = view.suspension === null ? "The suspension was lifted." : "The suspension was lifted; another one still runs.";
+      const detail =
+        view.suspension === null ? say("staff.the-suspension-was-lifted") : say("staff.the-suspension-was-lifted-another-one-still");
       return { restored: true, detail };
     },
 

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { Deps } from "../deps.ts";
 import type { Tx } from "../../database/database.ts";
 import { firstOf } from "../../database/earliest.ts";
@@ -142,10 +143,10 @@ function isPlanned({ leaveFrom }: ProfileRow, now: Date): boolean {
 /** @throws ProblemError validation_failed */
 function leaveWanted(input: StartLeaveInput, now: Date): Leave {
   const from = input.from === undefined ? now : new Date(input.from);
-  if (Math.abs(from.getTime() - now.getTime()) > yearMs) throw fieldError("/from", "too_far", "A leave begins within a year of now.");
+  if (Math.abs(from.getTime() - now.getTime()) > yearMs) throw fieldError("/from", "too_far", say("staff.a-leave-begins-within-a-year-of"));
   const until = endOf(input, from);
   if (until !== null && (until <= from || until <= now))
-    throw fieldError(input.duration === undefined ? "/until" : "/duration", "too_early", "A leave ends after it begins, and after now.");
+    throw fieldError(input.duration === undefined ? "/until" : "/duration", "too_early", say("staff.a-leave-ends-after-it-begins-and"));
   return { from, until };
 }
 

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { Freshness, MemberState } from "../../discord/guild-state.ts";
 import { notStaff, requireAnswered, requireWrite, type Call } from "../../kernel/call.ts";
 import { ProblemError, recordNotFound } from "../../kernel/errors.ts";
@@ -62,7 +63,7 @@ export function illegal(from: string | null, action: string, allowed: string[], 
 /** The refusal of somebody whose every permission is taken away for now. */
 export function withoutAccess(): ProblemError {
   return new ProblemError("permission_denied", {
-    detail: "The acting user has no access at present.",
+    detail: say("staff.the-acting-user-has-no-access-at"),
     extra: { required: staffPolicy.manage, missing_in: "acting_user" },
   });
 }

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import { z } from "zod";
 import { Snowflake, Timestamp, UserRef, listQuery } from "../../kernel/fields.ts";
 import { levels } from "../../kernel/permissions.ts";
@@ -21,7 +22,7 @@ export const StaffStatus = z.enum(["active", "trial", "loa", "suspended", "forme
 
 export const RoleKey = z
   .string()
-  .regex(/^[a-z0-9][a-z0-9_-]{0,49}$/, "Write 1–50 lower-case letters, digits, - or _, starting with a letter or digit.")
+  .regex(/^[a-z0-9][a-z0-9_-]{0,49}$/, say("permissions.write-1-50-lower-case-letters-digits"))
   .meta({ description: "The key of a staff role", example: "senior-moderator" });
 
 export const ReasonView = z

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import { timelineKinds } from "../../kernel/vocabulary.ts";
 import { z } from "zod";
 import { listQuery, Snowflake, Timestamp } from "../../kernel/fields.ts";
@@ -12,7 +13,10 @@ export const TimelineQuery = z
     kind: z
       .string()
       .max(200)
-      .regex(new RegExp(`^${oneKind}(?:,${oneKind})*$`), `One or several of ${timelineKinds.join(", ")}, separated by commas.`)
+      .regex(
+        new RegExp(`^${oneKind}(?:,${oneKind})*$`),
+        say("timeline.one-or-several-of-separated-by-commas", { kinds: timelineKinds.join(", ") }),
+      )
       .optional()
       .meta({ description: `Only entries of these kinds, separated by commas: ${timelineKinds.join(", ")}`, example: "match,blacklist" }),
     include_alts: z

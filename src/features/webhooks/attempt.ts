@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { Deps } from "../deps.ts";
 import type { Webhook, WebhookDelivery } from "../../generated/sqlite/client.ts";
 import { uuid7 } from "../../kernel/ids.ts";
@@ -29,12 +30,15 @@ export function createAttempts({ clock, keyring, outgoing }: AttemptDeps) {
       try {
         signing ??= createSigning(keyring, webhook);
       } catch {
-        return { status: null, problem: "The secret cannot be opened any more: give the web-hook a new one." };
+        return { status: null, problem: say("webhooks.the-secret-cannot-be-opened-any-more") };
       }
       try {
         const sent = { body: message.body, headers: signing(message, at), maxBytes: answerBytes, ...(signal !== undefined && { signal }) };
         const outcome = await outgoing.post(webhook.url, sent);
-        return { ...outcome, problem: isDelivered(outcome) ? null : `The address answered with status ${outcome.status.toString()}.` };
+        return {
+          ...outcome,
+          problem: isDelivered(outcome) ? null : say("webhooks.the-address-answered-with-status", { status: outcome.status }),
+        };
       } catch (error) {
         if (error instanceof OutgoingFailed) return { status: null, problem: error.message };
         throw error;

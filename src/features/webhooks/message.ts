@@ -1,3 +1,4 @@
+import { inJson } from "../../kit/say.ts";
 import { Webhook as Signer } from "standardwebhooks";
 import type { Webhook } from "../../generated/sqlite/client.ts";
 import { randomBytes } from "node:crypto";
@@ -17,7 +18,7 @@ export interface Message {
 const messageOf = (id: string, type: string, timestamp: string, data: object): Message => ({
   id,
   type,
-  body: JSON.stringify({ type, timestamp, data }),
+  body: inJson({ type, timestamp, data }),
 });
 
 /** An event, told as `GET /events` tells it. */

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { Tx } from "../../database/database.ts";
 import type { Webhook } from "../../generated/sqlite/client.ts";
 import { requirePermission, systemCall } from "../../kernel/call.ts";
@@ -12,10 +13,10 @@ import type { End } from "./schedule.ts";
 export type DisableReason = End | "key" | "person";
 
 const problems: Readonly<Record<DisableReason, string>> = {
-  gone: "The receiver wants nothing more: it answered with status 410.",
-  failing: "The receiver has not taken anything for five days.",
-  key: "The API key it acts for has ended, or may not follow events any more.",
-  person: "Whoever it acts for may not follow events any more.",
+  gone: say("webhooks.the-receiver-wants-nothing-more-it-answered"),
+  failing: say("webhooks.the-receiver-has-not-taken-anything-for"),
+  key: say("webhooks.the-api-key-it-acts-for-has"),
+  person: say("webhooks.whoever-it-acts-for-may-not-follow"),
 };
 
 type Verb = "create" | "update" | "delete" | "rotate" | "disable" | "test" | "redeliver";

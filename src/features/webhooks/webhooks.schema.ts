@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import { z } from "zod";
 import { idPattern, listQuery, text, Timestamp, WebAddress } from "../../kernel/fields.ts";
 
@@ -7,7 +8,7 @@ const Url = WebAddress.meta({
   example: "https://client.example/provost",
 });
 const Types = z
-  .array(z.string().regex(/^[a-z_]{1,40}(\.[a-z_]{1,40}|\.\*)$/, "Name types of events, or prefix.* for several; GET /events lists them."))
+  .array(z.string().regex(/^[a-z_]{1,40}(\.[a-z_]{1,40}|\.\*)$/, say("events.name-types-of-events-or-prefix-for")))
   .max(100)
   .meta({
     description: "Which events: types, or `prefix.*`. Empty: everything that whoever it acts for may see",
@@ -38,8 +39,8 @@ const idOf = (what: string, message: string) =>
     .regex(idPattern, message)
     .transform((id) => id.toLowerCase())
     .meta({ description: `Id of the ${what}`, example: "0199a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b" });
-export const WebhookId = idOf("web-hook", "Name the web-hook by its id.");
-export const DeliveryId = idOf("delivery", "Name the delivery by its id.");
+export const WebhookId = idOf("web-hook", say("webhooks.name-the-web-hook-by-its-id"));
+export const DeliveryId = idOf("delivery", say("webhooks.name-the-delivery-by-its-id"));
 
 export const WebhookView = z
   .object({

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { Deps } from "../deps.ts";
 import type { Tx } from "../../database/database.ts";
 import type { Webhook, WebhookDelivery } from "../../generated/sqlite/client.ts";
@@ -54,15 +55,16 @@ export function createWebhooksService(deps: WebhooksDeps) {
   /** @throws ProblemError validation_failed */
   async function requireFree(tx: Tx, name: string): Promise<void> {
     await tx.lock("webhook_names");
-    if ((await tx.db.webhook.count({ where: { name } })) > 0) throw fieldError("/name", "conflict", "Another web-hook is called that.");
+    if ((await tx.db.webhook.count({ where: { name } })) > 0)
+      throw fieldError("/name", "conflict", say("webhooks.another-web-hook-is-called-that"));
   }
 
   /** @throws ProblemError invalid_transition */
   async function requireRoom(tx: Tx, { keyId, userId }: Pick<Webhook, "keyId" | "userId">): Promise<void> {
     const refuse = (detail: string) => new ProblemError("invalid_transition", { detail });
-    if ((await tx.db.webhook.count()) >= most.all) throw refuse(`There are ${most.all.toString()} web-hooks already: delete one first.`);
+    if ((await tx.db.webhook.count()) >= most.all) throw refuse(say("webhooks.there-are-web-hooks-already-delete-one", { all: most.all }));
     if ((await tx.db.webhook.count({ where: keyId === null ? { keyId, userId } : { keyId } })) >= most.each)
-      throw refuse(`This key or person has ${most.each.toString()} web-hooks already: delete one first.`);
+      throw refuse(say("webhooks.this-key-or-person-has-web-hooks", { each: most.each }));
   }
 
   /** @throws ProblemError validation_failed */
@@ -80,8 +82,7 @@ export function createWebhooksService(deps: WebhooksDeps) {
     return {
       sealed: keyring.encrypt(secret, sealedIn.webhookSecret(id)),
       showIn(call: Call, view: WebhookView): WebhookWithSecretView {
-        if (call.replayed)
-          throw new ProblemError("idempotency_key_reused", { detail: "The secret was shown in the first answer and is not kept." });
+        if (call.replayed) throw new ProblemError("idempotency_key_reused", { detail: say("webhooks.the-secret-was-shown-in-the-first") });
         return { ...view, secret };
       },
     };
@@ -262,10 +263,10 @@ export function createWebhooksService(deps: WebhooksDeps) {
       if (delivery === null) throw recordNotFound();
       const event = await eventStreams.eventOf(delivery.eventId);
       const refuse = (detail: string) => new ProblemError("invalid_transition", { detail });
-      if (event === undefined) throw refuse("The event is no longer kept: events are kept for seven days, tests and gaps not at all.");
+      if (event === undefined) throw refuse(say("webhooks.the-event-is-no-longer-kept-events"));
       const sight = await sightOf(webhook);
       if ((await sight.standing()) !== "welcome" || !(await sight.sees(event)))
-        throw refuse("Whoever the web-hook acts for may not see this event now.");
+        throw refuse(say("webhooks.whoever-the-web-hook-acts-for-may"));
       return await store(call, "redeliver", webhook, await attemptsAt(webhook)("redelivery", eventMessage(event), 1));
     },
   };

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { ReadClient } from "../../../database/database.ts";
 import type { Clock } from "../../../kernel/clock.ts";
 import { ProblemError } from "../../../kernel/errors.ts";
@@ -29,7 +30,7 @@ export function createGrantsService({ read, clock }: { read: ReadClient; clock: 
 /** The refusal of everything that needs a grant, with the call that starts getting one. */
 export function authorizationRequired(userId: string): ProblemError {
   return new ProblemError("authorization_required", {
-    detail: "The user has not granted access, or the grant has ended. Create an authorization session and send the user its address.",
+    detail: say("authorization.the-user-has-not-granted-access-or"),
     extra: { session_hint: { method: "POST", path: "/authorize/sessions", body: { discord_user_id: userId } } },
   });
 }

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { Claims } from "../../../cluster/claims.ts";
 import type { Deps } from "../../deps.ts";
 import { OAuthRefusal, type DiscordOAuth } from "../../../discord/oauth.ts";
@@ -101,7 +102,7 @@ export function endedMeanwhile(userId: string, found: Pick<Authorization, "statu
 }
 
 function changedMeanwhile(): ProblemError {
-  return new ProblemError("storage_busy", { retryAfter: 1, detail: "The grant changed meanwhile." });
+  return new ProblemError("storage_busy", { retryAfter: 1, detail: say("authorization.the-grant-changed-meanwhile") });
 }
 
 /** The grant is over at Discord. A pair stored meanwhile is not the one that was refused: it stays, and the answer is false. */

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { Deps } from "../../deps.ts";
 import { webCall, requireWrite, type Call } from "../../../kernel/call.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -110,10 +111,18 @@ function configured({ serverDetail, returnTo }: SessionsDeps, input: ReturnType<
   const { detail = serverDetail, return_to } = input;
   const errors: FieldError[] = [];
   if (detail !== leastDetail(detail, serverDetail))
-    errors.push({ pointer: "/detail", in: "body", code: "not_offered", detail: "This installation keeps listed servers only." });
+    errors.push({
+      pointer: "/detail",
+      in: "body",
+      code: "not_offered",
+      detail: say("authorization.this-installation-keeps-listed-servers-only"),
+    });
   if (return_to !== undefined && !returnTo.has(return_to)) {
     const names = [...returnTo.keys()].join(", ");
-    const text = names === "" ? "No return addresses are configured here." : `The return addresses here are: ${names}.`;
+    const text =
+      names === ""
+        ? say("authorization.no-return-addresses-are-configured-here")
+        : say("authorization.the-return-addresses-here-are", { names });
     errors.push({ pointer: "/return_to", in: "body", code: "unknown_return_to", detail: text });
   }
   if (errors.length > 0) throw validationProblem(errors);
@@ -122,7 +131,7 @@ function configured({ serverDetail, returnTo }: SessionsDeps, input: ReturnType<
 
 function redacted(): ProblemError {
   return new ProblemError("invalid_transition", {
-    detail: "What was stored of this person was deleted with the wish that they are not asked again.",
+    detail: say("authorization.what-was-stored-of-this-person-was"),
     extra: { from: "redacted", action: "authorize", allowed: [] },
   });
 }
@@ -133,7 +142,7 @@ async function refuseTooMany(tx: Tx, userId: string): Promise<void> {
   if (open.length < maxOpenSessions) return;
   const first = Math.min(...open.map((session) => session.expiresAt.getTime()));
   throw new ProblemError("too_many_open_sessions", {
-    detail: `The user has ${open.length} open sessions; the first ends at ${new Date(first).toISOString()}.`,
+    detail: say("authorization.the-user-has-open-sessions-the-first", { open: open.length, at: new Date(first).toISOString() }),
     extra: { open_sessions: open.length, first_expires_at: new Date(first).toISOString() },
   });
 }

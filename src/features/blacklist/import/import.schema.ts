@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import { z } from "zod";
 import { GuildPreview } from "../../../kernel/guild-preview.ts";
 import { Snowflake, ToldMessage } from "../../../kernel/fields.ts";
@@ -41,12 +42,15 @@ export const ImportBlacklistBody = z
     records: z
       .array(z.unknown().meta({ description: "A record as POST /blacklist takes it; what is none is refused by itself" }))
       .min(1)
-      .max(maxRecords, `At most ${maxRecords.toString()} records go into one request; "provost blacklist import" takes any number.`)
+      .max(maxRecords, say("blacklist.at-most-records-go-into-one-request", { most: maxRecords }))
       .optional()
       .meta({ description: "Records; each is checked on its own" }),
     csv: z.string().min(1).optional().meta({ description: "The same as CSV; a body of type text/csv is this text alone" }),
   })
-  .refine(({ records, csv }) => (records === undefined) !== (csv === undefined), { path: ["records"], message: "Send records, or CSV." })
+  .refine(({ records, csv }) => (records === undefined) !== (csv === undefined), {
+    path: ["records"],
+    message: say("blacklist.send-records-or-csv"),
+  })
   .meta({ id: "ImportBlacklistInput" });
 export type ImportBlacklistBody = z.input<typeof ImportBlacklistBody>;
 

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { Deps } from "../../deps.ts";
 import { setTimeout as delay } from "node:timers/promises";
 import { can, requireWrite, type Call } from "../../../kernel/call.ts";
@@ -130,7 +131,7 @@ async function linesOfCsv(csv: string): Promise<SourceLine[]> {
     lines.push(line);
     if (lines.length <= maxRecords) continue;
     const most = maxRecords.toString();
-    throw fieldError("/csv", "too_many", `At most ${most} records go into one request; "provost blacklist import" takes any number.`);
+    throw fieldError("/csv", "too_many", say("blacklist.at-most-records-go-into-one-request", { most }));
   }
   return lines;
 }

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { ReadClient, TransactionClient } from "../../../database/database.ts";
 import type { CallsignPool } from "../../../generated/sqlite/client.ts";
 import type { AccessDirectory } from "../../permissions/access/access.ts";
@@ -72,7 +73,7 @@ export async function presentPool(db: Reader, pool: CallsignPool, now: Date): Pr
 export async function warningsOf(db: Reader, pool: CallsignPool): Promise<string[]> {
   const noDepartment = pool.template.includes("{dept}") && pool.department === null;
   return [
-    ...(noDepartment ? ["The template names a department, and the pool has none: its place stays empty."] : []),
+    ...(noDepartment ? [say("callsigns.the-template-names-a-department-and-the")] : []),
     ...(await outsiders(db, pool)),
     ...(await likenesses(db, pool)),
   ];
@@ -95,7 +96,7 @@ async function likenesses(db: Reader, pool: CallsignPool): Promise<string[]> {
   const isAlike = (other: CallsignPool): boolean =>
     isSame(shapeOf(pool), shapeOf(other)) &&
     numbersOf(other).spans.some(([first, last]) => spans.some(([start, end]) => first <= end && last >= start));
-  return others.filter(isAlike).map(({ key }) => `Callsigns of the pool ${key} differ from these by their case at most.`);
+  return others.filter(isAlike).map(({ key }) => say("callsigns.callsigns-of-the-pool-differ-from-these", { key }));
 }
 
 function shapeOf({ template, department }: CallsignPool): string {

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import { z } from "zod";
 import { listQuery, text, Timestamp } from "../../../kernel/fields.ts";
 import { SlotNumber } from "../callsigns.schema.ts";
@@ -16,14 +17,14 @@ const dayMinutes = 1440;
 
 export const PoolKey = z
   .string()
-  .regex(/^[a-z0-9][a-z0-9_-]{0,39}$/, "Write 1–40 lower-case letters, digits, - or _, starting with a letter or digit.")
+  .regex(/^[a-z0-9][a-z0-9_-]{0,39}$/, say("callsigns.write-1-40-lower-case-letters-digits"))
   .meta({ description: "The key of a pool", example: "north" });
 
 const Span = z
   .tuple([SlotNumber, SlotNumber])
   .meta({ id: "CallsignRange", description: "From the first to the last number, both included", example: [1, 99] });
 const Kept = z.array(SlotNumber).max(poolLimits.kept);
-const Template = text(1, poolLimits.template).refine((line) => !/\p{Cc}/u.test(line), "Write it on one line.");
+const Template = text(1, poolLimits.template).refine((line) => !/\p{Cc}/u.test(line), say("callsigns.write-it-on-one-line"));
 
 const fields = {
   name: text(1, poolLimits.name),

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { Deps } from "../../deps.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { CallsignPool } from "../../../generated/sqlite/client.ts";
@@ -78,7 +79,7 @@ export function createPoolsService({ database, audit, access, cursors, clock }: 
       return await database.write(call, async (tx) => {
         await tx.lock(`callsigns:${key}`);
         if ((await tx.db.callsignPool.findUnique({ where: { key }, select: { key: true } })) !== null)
-          throw new ProblemError("duplicate_active_record", { detail: "There is a pool of this key already." });
+          throw new ProblemError("duplicate_active_record", { detail: say("callsigns.there-is-a-pool-of-this-key") });
         const pool = await tx.db.callsignPool.create({ data: { key, ...columnsOfPool(rules), createdAt: tx.now, updatedAt: tx.now } });
         recordChange(tx, key, "create", { after: rules });
         return await changed(tx, pool);
@@ -113,20 +114,20 @@ export function createPoolsService({ database, audit, access, cursors, clock }: 
         await tx.db.callsignPool.delete({ where: { key } });
         recordChange(tx, key, "delete", { before: rulesOf(pool) });
         const roles = rolesFrom(access, key);
-        return { ...view, warnings: roles.length === 0 ? [] : [`Staff roles still name it: ${roles.join(", ")}.`] };
+        return { ...view, warnings: roles.length === 0 ? [] : [say("callsigns.staff-roles-still-name-it", { roles: roles.join(", ") })] };
       });
     },
   };
 }
 
 function unknownPool(): ProblemError {
-  return fieldError("/key", "unknown_pool", "There is no such pool of callsigns.", "path");
+  return fieldError("/key", "unknown_pool", say("callsigns.there-is-no-such-pool-of-callsigns-2"), "path");
 }
 
 function requireUnused(key: string, { capacity, free, ...used }: PoolView["counts"]): void {
   if (Object.values(used).every((count) => count === 0)) return;
   throw new ProblemError("invalid_transition", {
-    detail: "Callsigns of the pool are in use, rest, or are kept back.",
+    detail: say("callsigns.callsigns-of-the-pool-are-in-use"),
     extra: { from: "in_use", action: "delete", allowed: ["update"], pool: key, counts: { capacity, ...used, free } },
   });
 }

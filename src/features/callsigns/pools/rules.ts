@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import { validationProblem, type FieldError } from "../../../kernel/errors.ts";
 import { isWithin, numbersOf, sizeOf } from "../numbers.ts";
 import { poolLimits, type PoolRules } from "./pools.schema.ts";
@@ -33,19 +34,19 @@ function rangeErrors({ ranges }: PoolRules): FieldError[] {
   const errors: FieldError[] = [];
   for (const [index, [first, last]] of ranges.entries()) {
     const before = ranges[index - 1];
-    if (first > last) errors.push(wrong(["ranges", index], "not_in_order", "Write the first number before the last one."));
+    if (first > last) errors.push(wrong(["ranges", index], "not_in_order", say("callsigns.write-the-first-number-before-the-last")));
     else if (before !== undefined && first <= before[1])
-      errors.push(wrong(["ranges", index], "overlapping", "It begins before the end of the range before it."));
+      errors.push(wrong(["ranges", index], "overlapping", say("callsigns.it-begins-before-the-end-of-the")));
   }
   if (errors.length === 0 && sizeOf(ranges) > poolLimits.numbers)
-    errors.push(wrong(["ranges"], "too_many", "A pool has at most 1,000,000 numbers."));
+    errors.push(wrong(["ranges"], "too_many", say("callsigns.a-pool-has-at-most-1-000")));
   return errors;
 }
 
 function templateErrors(field: keyof typeof known, template: string): FieldError[] {
   const parts = template.match(/\{[^{}]*\}?|\}/g) ?? [];
   const unknown = parts.find((part) => !known[field].test(part));
-  return unknown === undefined ? [] : [wrong([field], "unknown_placeholder", "It holds a place that is none of those known here.")];
+  return unknown === undefined ? [] : [wrong([field], "unknown_placeholder", say("callsigns.it-holds-a-place-that-is-none"))];
 }
 
 /** Callsigns of a pool differ by their number alone. */
@@ -66,11 +67,12 @@ function bandErrors({ ranges, rank_bands: bands }: PoolRules, isRole?: (key: str
   const entries = Object.entries(bands);
   const errors = entries.flatMap(([key, [first, last]]) => {
     const path = ["rank_bands", key];
-    if (isRole?.(key) === false) return [wrong(path, "unknown_role", "There is no such staff role.")];
-    if (first > last) return [wrong(path, "not_in_order", "Write the first number before the last one.")];
+    if (isRole?.(key) === false) return [wrong(path, "unknown_role", say("callsigns.there-is-no-such-staff-role"))];
+    if (first > last) return [wrong(path, "not_in_order", say("callsigns.write-the-first-number-before-the-last"))];
     const isInside = spans.some((span) => isWithin([span], first) && isWithin([span], last));
-    return isInside ? [] : [wrong(path, "out_of_range", "Not all of these numbers are in the ranges of the pool.")];
+    return isInside ? [] : [wrong(path, "out_of_range", say("callsigns.not-all-of-these-numbers-are-in"))];
   });
-  if (entries.length > poolLimits.bands) errors.push(wrong(["rank_bands"], "too_many", "At most 100 staff roles have their own numbers."));
+  if (entries.length > poolLimits.bands)
+    errors.push(wrong(["rank_bands"], "too_many", say("callsigns.at-most-100-staff-roles-have-their")));
   return errors;
 }

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { Deps } from "../../deps.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { CallsignSlot, Prisma } from "../../../generated/sqlite/client.ts";
@@ -74,7 +75,7 @@ export function createApply({ audit, events, history }: ApplyDeps) {
       nicknames: draft.nicknames,
     };
     const users = changes.flatMap(({ after }) => (after.userId === null ? [] : [after.userId]));
-    await history.around(tx, users, "The registry of callsigns was repaired.", () =>
+    await history.around(tx, users, say("callsigns.the-registry-of-callsigns-was-repaired"), () =>
       save(
         tx,
         changes.map(({ before, after }) => ({ before, after })),

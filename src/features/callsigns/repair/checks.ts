@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import { foundAt, phases, type WhyNot, type Draft, type Found, type NicknameChange } from "./draft.ts";
 import type { CallsignSlot } from "../../../generated/sqlite/client.ts";
 import { byForeignKey, byMissingKey, byNumber, byPerson, byText, freeOrMove } from "./duplicates.ts";
@@ -24,7 +25,7 @@ const entitled: ReadonlySet<string> = new Set(["trial", "active", "loa", "probat
 const onSlot =
   (work: (draft: Draft, slot: CallsignSlot) => WhyNot): Check["plan"] =>
   (draft, { slot }) =>
-    slot === null ? "There is no slot to change." : work(draft, slot);
+    slot === null ? say("callsigns.there-is-no-slot-to-change") : work(draft, slot);
 
 /** Every check, in the order in which they look: what frees numbers, then what gives them, then what they are called. */
 export const checks: readonly Check[] = [
@@ -32,27 +33,29 @@ export const checks: readonly Check[] = [
   {
     code: "expired_reservation",
     severity: "info",
-    find: (draft) => slotsWhere(draft, (slot) => (slot.state === "reserved" && isOver(draft, slot) ? "The reservation is over." : null)),
-    plan: onSlot((draft, slot) => end(draft, "expired_reservation", slot, "The reservation is over.")),
+    find: (draft) =>
+      slotsWhere(draft, (slot) => (slot.state === "reserved" && isOver(draft, slot) ? say("callsigns.the-reservation-is-over") : null)),
+    plan: onSlot((draft, slot) => end(draft, "expired_reservation", slot, say("callsigns.the-reservation-is-over"))),
   },
   {
     code: "hold_over",
     severity: "info",
-    find: (draft) => slotsWhere(draft, (slot) => (slot.state === "held" && isOver(draft, slot) ? "It has rested long enough." : null)),
-    plan: onSlot((draft, slot) => end(draft, "hold_over", slot, "It has rested long enough.")),
+    find: (draft) =>
+      slotsWhere(draft, (slot) => (slot.state === "held" && isOver(draft, slot) ? say("callsigns.it-has-rested-long-enough") : null)),
+    plan: onSlot((draft, slot) => end(draft, "hold_over", slot, say("callsigns.it-has-rested-long-enough"))),
   },
   {
     code: "orphan_assignment",
     severity: "error",
     needsGuilds: true,
-    find: (draft) => slotsWhere(draft, (slot) => (hasLeft(draft, slot) ? "Its holder has left the guilds." : null)),
-    plan: onSlot((draft, slot) => hold(draft, "orphan_assignment", slot, "Its holder has left the guilds.")),
+    find: (draft) => slotsWhere(draft, (slot) => (hasLeft(draft, slot) ? say("callsigns.its-holder-has-left-the-guilds") : null)),
+    plan: onSlot((draft, slot) => hold(draft, "orphan_assignment", slot, say("callsigns.its-holder-has-left-the-guilds"))),
   },
   {
     code: "callsign_without_roster",
     severity: "warning",
-    find: (draft) => slotsWhere(draft, (slot) => (isOffRoster(draft, slot) ? "Its holder is not on the roster." : null)),
-    plan: onSlot((draft, slot) => hold(draft, "callsign_without_roster", slot, "Its holder is not on the roster.")),
+    find: (draft) => slotsWhere(draft, (slot) => (isOffRoster(draft, slot) ? say("callsigns.its-holder-is-not-on-the-roster") : null)),
+    plan: onSlot((draft, slot) => hold(draft, "callsign_without_roster", slot, say("callsigns.its-holder-is-not-on-the-roster"))),
   },
   { code: "duplicate", severity: "error", find: byNumber, plan: onSlot(freeOrMove) },
   {
@@ -61,8 +64,8 @@ export const checks: readonly Check[] = [
     find: byPerson,
     plan: onSlot((draft, slot) =>
       slot.state === "reserved"
-        ? end(draft, "duplicate", slot, "Its holder has another one of the pool.")
-        : hold(draft, "duplicate", slot, "Its holder has another one of the pool."),
+        ? end(draft, "duplicate", slot, say("callsigns.its-holder-has-another-one-of-the"))
+        : hold(draft, "duplicate", slot, say("callsigns.its-holder-has-another-one-of-the")),
     ),
   },
   { code: "duplicate", severity: "warning", find: byMissingKey, plan: onSlot((draft, slot) => protect(draft, "duplicate", slot)) },
@@ -72,7 +75,7 @@ export const checks: readonly Check[] = [
     find: (draft) => slotsWhere(draft, (slot) => whyOutside(draft, slot)),
     plan: onSlot((draft, slot) =>
       slot.state === "reserved"
-        ? end(draft, "out_of_range", slot, "It lies outside the range of the pool.")
+        ? end(draft, "out_of_range", slot, say("callsigns.it-lies-outside-the-range-of-the"))
         : move(draft, "out_of_range", slot, "hold"),
     ),
   },
@@ -82,7 +85,7 @@ export const checks: readonly Check[] = [
   {
     code: "template_drift",
     severity: "warning",
-    find: (draft) => slotsWhere(draft, (slot) => (isDrifted(draft, slot) ? "The pool writes it otherwise." : null)),
+    find: (draft) => slotsWhere(draft, (slot) => (isDrifted(draft, slot) ? say("callsigns.the-pool-writes-it-otherwise") : null)),
     plan: onSlot((draft, slot) => rename(draft, "template_drift", slot)),
   },
   { code: "nickname_mismatch", severity: "info", needsGuilds: true, find: findNicknames, plan: setNickname },
@@ -112,9 +115,9 @@ function whyOutside(draft: Draft, slot: CallsignSlot): string | null {
   const { state, userId, number } = slot;
   if (state !== "assigned" && state !== "reserved") return null;
   const pool = draft.pools.get(slot.pool);
-  if (pool === undefined) return "There is no such pool any more.";
+  if (pool === undefined) return say("callsigns.there-is-no-such-pool-any-more");
   const holder = userId === null ? undefined : draft.enlisted.get(userId);
-  return draft.isInRange(pool, number, holder) ? null : "Its number lies outside the range of the pool or the staff role.";
+  return draft.isInRange(pool, number, holder) ? null : say("callsigns.its-number-lies-outside-the-range-of");
 }
 
 function isDrifted({ pools, enlisted }: Draft, { state, pool: key, callsign, number, userId }: CallsignSlot): boolean {
@@ -136,7 +139,7 @@ async function* collisions(draft: Draft): AsyncGenerator<Found> {
     if (new Set(group.map(({ callsign }) => callsign)).size < 2) continue;
     const drifted = group.filter((slot) => isDrifted(draft, slot));
     for (const slot of drifted.length > 0 ? drifted : group.slice(1)) {
-      yield foundAt(slot, "It differs from another callsign only by upper and lower case.");
+      yield foundAt(slot, say("callsigns.it-differs-from-another-callsign-only-by"));
     }
   }
 }
@@ -147,14 +150,16 @@ async function* withoutCallsign(draft: Draft): AsyncGenerator<Found> {
     const pool = key === null ? undefined : draft.pools.get(key);
     if (pool === undefined || draft.presence.hasLeft(userId)) continue;
     if (draft.ofHolder(pool.key, userId).some(({ state }) => state === "assigned")) continue;
-    const detail = "They are on the roster without a callsign of their pool.";
+    const detail = say("callsigns.they-are-on-the-roster-without-a");
     yield { slot: null, pool: pool.key, number: null, callsign: null, user_id: userId, detail };
   }
 }
 
 function giveTo(draft: Draft, { pool: key, user_id: userId }: Found): WhyNot {
   const pool = draft.pools.get(key);
-  return pool === undefined || userId === null ? "There is no such pool." : give(draft, "roster_without_callsign", pool, userId);
+  return pool === undefined || userId === null
+    ? say("callsigns.there-is-no-such-pool")
+    : give(draft, "roster_without_callsign", pool, userId);
 }
 
 /** What carries out changes in Discord. */
@@ -164,7 +169,7 @@ export type Performing = Pick<DiscordActions, "perform">;
 export async function* findNicknames(draft: Draft): AsyncGenerator<Found> {
   for await (const slot of draft.everySlot()) {
     if (slot.state === "assigned" && wantedFor(draft, slot) !== null && isFirst(draft, slot)) {
-      yield foundAt(slot, "Their nickname is not what the template of the pool says.");
+      yield foundAt(slot, say("callsigns.their-nickname-is-not-what-the-template"));
     }
   }
 }
@@ -172,11 +177,11 @@ export async function* findNicknames(draft: Draft): AsyncGenerator<Found> {
 /** Plan the nickname that a holder should have. */
 export function setNickname(draft: Draft, { slot }: Found): WhyNot {
   const change = slot === null ? null : wantedFor(draft, slot);
-  if (slot === null || slot.userId === null || change === null) return "The nickname is right already.";
-  if (!draft.mayChange(slot.userId)) return "Its holder stands at or above you.";
-  if (!draft.mayActIn(change.guild_id)) return "You may not do this in the server of the nickname.";
+  if (slot === null || slot.userId === null || change === null) return say("callsigns.the-nickname-is-right-already");
+  if (!draft.mayChange(slot.userId)) return say("callsigns.its-holder-stands-at-or-above-you");
+  if (!draft.mayActIn(change.guild_id)) return say("callsigns.you-may-not-do-this-in-the");
   const { id, pool, number, callsign, userId } = slot;
-  const told = { from: change.from, to: change.to, detail: "The bot sets it; Discord may refuse." };
+  const told = { from: change.from, to: change.to, detail: say("callsigns.the-bot-sets-it-discord-may-refuse") };
   const step = { code: "nickname_mismatch", action: "set_nickname", phase: phases.discord, needs_discord: true } as const;
   draft.steps.push({ ...step, pool, number, callsign, user_id: userId, slotId: id, ...told });
   draft.nicknames.push(change);

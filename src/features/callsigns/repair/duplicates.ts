@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import { foundAt, type WhyNot, type Draft, type Found } from "./draft.ts";
 import type { CallsignSlot } from "../../../generated/sqlite/client.ts";
 import { liveKeyOf } from "../keys.ts";
@@ -16,7 +17,7 @@ export async function* byNumber(draft: Draft): AsyncGenerator<Found> {
     const [stays, ...others] = draft.ofNumber(slot.pool, slot.number).toSorted(inOrder("liveKey"));
     if (others.length === 0 || slot === stays) continue;
     draft.damaged.add(slot.id);
-    yield foundAt(slot, "Another slot has the same number.");
+    yield foundAt(slot, say("callsigns.another-slot-has-the-same-number"));
   }
 }
 
@@ -28,7 +29,7 @@ export async function* byPerson(draft: Draft): AsyncGenerator<Found> {
     const [stays, ...others] = own.toSorted(inOrder("holderKey"));
     if (others.length === 0 || slot === stays) continue;
     draft.damaged.add(slot.id);
-    yield foundAt(slot, "Its holder has another one of the pool.");
+    yield foundAt(slot, say("callsigns.its-holder-has-another-one-of-the"));
   }
 }
 
@@ -45,7 +46,7 @@ export async function* byText(draft: Draft): AsyncGenerator<Found> {
   for (const group of groups.values()) {
     if (new Set(group.map(({ pool, number }) => liveKeyOf(pool, number))).size < 2) continue;
     const wrong = group.filter((slot) => !isRight(draft, slot));
-    for (const slot of wrong.length > 0 ? wrong : group.slice(1)) yield foundAt(slot, "Another number of the pool has the same callsign.");
+    for (const slot of wrong.length > 0 ? wrong : group.slice(1)) yield foundAt(slot, say("callsigns.another-number-of-the-pool-has-the"));
   }
 }
 
@@ -55,7 +56,7 @@ export async function* byForeignKey(draft: Draft): AsyncGenerator<Found> {
     if (!hasForeignKey(slot)) continue;
     yield foundAt(
       slot,
-      slot.state === "ended" ? "It is over, but still takes a number." : "It takes a number or a person that is not its own.",
+      slot.state === "ended" ? say("callsigns.it-is-over-but-still-takes-a") : say("callsigns.it-takes-a-number-or-a-person"),
     );
   }
 }
@@ -65,14 +66,16 @@ export async function* byMissingKey(draft: Draft): AsyncGenerator<Found> {
   for await (const slot of draft.everySlot()) {
     const { liveKey, holderKey } = keysOf(slot);
     if ((slot.liveKey === liveKey && slot.holderKey === holderKey) || hasForeignKey(slot) || draft.damaged.has(slot.id)) continue;
-    yield foundAt(slot, "Its number could be given twice.");
+    yield foundAt(slot, say("callsigns.its-number-could-be-given-twice"));
   }
 }
 
 /** Take a number from whom it does not belong to; somebody who is left with none gets another. */
 export function freeOrMove(draft: Draft, slot: CallsignSlot): WhyNot {
   const isNeeded = slot.state === "assigned" && slot.userId !== null && !draft.hasAnother(slot);
-  return isNeeded ? move(draft, "duplicate", slot, "end") : end(draft, "duplicate", slot, "Another slot has the same number.");
+  return isNeeded
+    ? move(draft, "duplicate", slot, "end")
+    : end(draft, "duplicate", slot, say("callsigns.another-slot-has-the-same-number"));
 }
 
 function isRight({ pools, enlisted }: Draft, { pool: key, callsign, number, userId }: CallsignSlot): boolean {

@@ -1,12 +1,13 @@
+import { say } from "../../../kit/say.ts";
 import { phases, type WhyNot, type Draft, type Phase } from "./draft.ts";
 import type { CallsignPool, CallsignSlot } from "../../../generated/sqlite/client.ts";
 import { hasForeignKey } from "./keys.ts";
 import type { RepairAction, RepairCode } from "./repair.schema.ts";
 import { isWrittenRight, writtenWays } from "./text.ts";
 
-const notYours = "Its holder stands at or above you.";
-const another = "Another slot of theirs stands in the way: put that right first.";
-const isFull = "The pool has no free number: widen its range.";
+const notYours = say("callsigns.its-holder-stands-at-or-above-you");
+const another = say("callsigns.another-slot-of-theirs-stands-in-the");
+const isFull = say("callsigns.the-pool-has-no-free-number-widen");
 
 interface Told {
   action: RepairAction;
@@ -28,14 +29,14 @@ export function hold(draft: Draft, code: RepairCode, slot: CallsignSlot, detail:
 
 /** Give a slot the keys that keep its number to one holder. One that has the keys of others gives these up at any rate. */
 export function protect(draft: Draft, code: RepairCode, slot: CallsignSlot): WhyNot {
-  if (!hasForeignKey(slot) && !draft.canHaveKeys(slot)) return "Another slot has the number or the person: put that right first.";
+  if (!hasForeignKey(slot) && !draft.canHaveKeys(slot)) return say("callsigns.another-slot-has-the-number-or-the");
   draft.change(slot, {});
   addStep(draft, code, slot, {
     action: "protect",
     phase: phases.write,
     from: null,
     to: null,
-    detail: "The database keeps it to one holder.",
+    detail: say("callsigns.the-database-keeps-it-to-one-holder"),
   });
   return undefined;
 }
@@ -43,13 +44,13 @@ export function protect(draft: Draft, code: RepairCode, slot: CallsignSlot): Why
 /** Write a callsign as its pool writes it. */
 export function rename(draft: Draft, code: RepairCode, slot: CallsignSlot): WhyNot {
   const pool = draft.pools.get(slot.pool);
-  if (pool === undefined) return "There is no such pool.";
+  if (pool === undefined) return say("callsigns.there-is-no-such-pool");
   const holder = slot.userId === null ? undefined : draft.enlisted.get(slot.userId);
-  if (isWrittenRight(pool, slot.callsign, slot.number, holder)) return "It is written as its pool writes it: change the template of one.";
+  if (isWrittenRight(pool, slot.callsign, slot.number, holder)) return say("callsigns.it-is-written-as-its-pool-writes");
   if (!mayTake(draft, slot)) return notYours;
   const [to] = writtenWays(pool, slot.number, holder);
   const from = slot.callsign;
-  addStep(draft, code, slot, { action: "rename", phase: phases.write, from, to, detail: "Written as its pool writes it." });
+  addStep(draft, code, slot, { action: "rename", phase: phases.write, from, to, detail: say("callsigns.written-as-its-pool-writes-it") });
   draft.change(slot, { callsign: to });
   return undefined;
 }
@@ -60,7 +61,13 @@ export function give(draft: Draft, code: RepairCode, pool: CallsignPool, userId:
   const own = draft.ofHolder(pool.key, userId).filter((slot) => slot.state === "reserved" || slot.state === "held");
   const ready = own.find((slot) => draft.isInRange(pool, slot.number, holder) && isAlone(draft, slot));
   if (ready !== undefined) {
-    addStep(draft, code, ready, { action: "assign", phase: phases.give, from: ready.state, to: "assigned", detail: "Theirs already." });
+    addStep(draft, code, ready, {
+      action: "assign",
+      phase: phases.give,
+      from: ready.state,
+      to: "assigned",
+      detail: say("callsigns.theirs-already"),
+    });
     draft.change(ready, { state: "assigned" });
     return undefined;
   }
@@ -68,14 +75,20 @@ export function give(draft: Draft, code: RepairCode, pool: CallsignPool, userId:
   if (number === undefined) return isFull;
   const slot = draft.add(pool, number, writtenWays(pool, number, holder)[0], userId);
   if (slot === undefined) return another;
-  addStep(draft, code, slot, { action: "allocate", phase: phases.give, from: null, to: slot.callsign, detail: "The lowest free number." });
+  addStep(draft, code, slot, {
+    action: "allocate",
+    phase: phases.give,
+    from: null,
+    to: slot.callsign,
+    detail: say("callsigns.the-lowest-free-number"),
+  });
   return undefined;
 }
 
 /** Take a number away, and give its holder another one. Nothing is taken from whom nothing can be given. */
 export function move(draft: Draft, code: RepairCode, slot: CallsignSlot, how: "end" | "hold"): WhyNot {
   const pool = draft.pools.get(slot.pool);
-  if (pool === undefined) return "There is no such pool.";
+  if (pool === undefined) return say("callsigns.there-is-no-such-pool");
   const { userId, number: former } = slot;
   if (!mayTake(draft, slot)) return notYours;
   if (draft.hasAnother(slot)) return another;
@@ -83,10 +96,10 @@ export function move(draft: Draft, code: RepairCode, slot: CallsignSlot, how: "e
   const number = userId === null ? undefined : draft.takeFree(pool, holder?.staffRole);
   if (userId === null || number === undefined) return isFull;
   const leaves = how === "end" ? end : hold;
-  leaves(draft, code, slot, `In place of ${former.toString()} its holder gets another number.`);
+  leaves(draft, code, slot, say("callsigns.in-place-of-its-holder-gets-another", { former }));
   const given = draft.add(pool, number, writtenWays(pool, number, holder)[0], userId);
   if (given === undefined) return another;
-  const detail = `In place of ${former.toString()}, the lowest free number.`;
+  const detail = say("callsigns.in-place-of-the-lowest-free-number", { former });
   addStep(draft, code, given, { action: "allocate", phase: phases.give, from: null, to: given.callsign, detail });
   return undefined;
 }

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import { hash } from "node:crypto";
 import type { CallsignSlot } from "../../../generated/sqlite/client.ts";
 import { checks, type Check } from "./checks.ts";
@@ -60,7 +61,7 @@ export async function makePlan(parts: DraftDeps, scope: Scope, limits: Limits): 
     }
   }
   const looked = new Set(looking.map(({ code }) => code));
-  const why = "What is known of the guilds is old or incomplete.";
+  const why = say("callsigns.what-is-known-of-the-guilds-is");
   const steps = draft.steps.toSorted((one, other) => one.phase - other.phase);
   return {
     draft,

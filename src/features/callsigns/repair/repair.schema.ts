@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import { z } from "zod";
 import { listQuery, Snowflake, text, Timestamp } from "../../../kernel/fields.ts";
 
@@ -23,7 +24,7 @@ export const repairActions = ["end", "hold", "protect", "rename", "assign", "all
 export type RepairAction = (typeof repairActions)[number];
 
 const code = z.enum(repairCodes).meta({ id: "CallsignDamage", description: "What is wrong" });
-const Hash = z.string().regex(/^[0-9a-f]{64}$/, "Name the plan of a dry run: 64 hexadecimal digits.");
+const Hash = z.string().regex(/^[0-9a-f]{64}$/, say("callsigns.name-the-plan-of-a-dry-run"));
 
 export const RepairInput = z
   .strictObject({

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { Deps } from "../../deps.ts";
 import type { NicknameChange, Presence } from "./draft.ts";
 import type { Database, Tx, ReadClient } from "../../../database/database.ts";
@@ -60,7 +61,8 @@ export function createRepairsService(deps: RepairsDeps) {
 
   async function planOf(call: Call, db: RegistryReader, scope: Scope, now: Date): Promise<Plan> {
     const registry = await readRegistry(db, roster.isLive);
-    if (scope.pool !== null && !registry.pools.has(scope.pool)) throw fieldError("/pool", "unknown_pool", "There is no such pool.");
+    if (scope.pool !== null && !registry.pools.has(scope.pool))
+      throw fieldError("/pool", "unknown_pool", say("callsigns.there-is-no-such-pool"));
     const poolOf = (staffRole: string): string | null => access.role(staffRole)?.callsignPool ?? null;
     const mayActIn = (guildId: string): boolean => canIn(call, repairPermission, [guildId]);
     return await makePlan({ registry, presence: presenceIn(deps), now, mayChange: mayChange(call), mayActIn, poolOf }, scope, limits);
@@ -96,7 +98,7 @@ export function createRepairsService(deps: RepairsDeps) {
     async repair(call: Call, input: RepairInput): Promise<RepairView> {
       requireWrite(call, repairPermission);
       const { pool = null, dry_run: isDryRun, fix = repairCodes, plan_hash: planHash } = RepairInput.parse(input);
-      if (!isDryRun && planHash === undefined) throw fieldError("/plan_hash", "required", "Make a dry run first, and name its plan.");
+      if (!isDryRun && planHash === undefined) throw fieldError("/plan_hash", "required", say("callsigns.make-a-dry-run-first-and-name"));
       const scope = { pool, fix };
       const seen = await planOf(call, database.read, scope, clock.now());
       if (isDryRun || planHash === undefined) return present(seen, true);
@@ -162,13 +164,13 @@ function present(plan: Plan, isDryRun: boolean): RepairView {
 }
 
 function notAsked({ user_id, guild_id }: NicknameChange): NicknameResult {
-  return { user_id, guild_id, applied: false, reason: "It was asked for with the first request." };
+  return { user_id, guild_id, applied: false, reason: say("callsigns.it-was-asked-for-with-the-first") };
 }
 
 /** @throws ProblemError precondition_failed */
 function requireSame({ plan_hash: now }: Plan, seen: string): void {
   if (now === seen) return;
-  const detail = "The registry has changed since the plan was made: look at the new one first.";
+  const detail = say("callsigns.the-registry-has-changed-since-the-plan");
   throw new ProblemError("precondition_failed", { detail, extra: { plan_hash: now } });
 }
 

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { CallsignRepair, CallsignSlot } from "../../../generated/sqlite/client.ts";
 import { canIn } from "../../../kernel/call.ts";
@@ -22,9 +23,9 @@ export interface UndoneRepair {
 }
 
 /** Why a slot cannot go back. */
-const changed = "It has changed since the repair.";
-const taken = "Its number or its holder has another slot now.";
-const notYours = "Its holder stands at or above you.";
+const changed = say("callsigns.it-has-changed-since-the-repair");
+const taken = say("callsigns.its-number-or-its-holder-has-another");
+const notYours = say("callsigns.its-holder-stands-at-or-above-you");
 
 /** Takes a repair back, inside a transaction that holds the locks of its people and pools. */
 export function createRepairUndo({ audit, events, history }: ApplyDeps) {
@@ -75,7 +76,11 @@ export function requireUndoable(row: CallsignRepair | null, now: Date): Callsign
   if (row !== null && row.undoneAt === null && row.undoUntil > now) return row;
   const from = row === null ? null : row.undoneAt === null ? "final" : "undone";
   const why =
-    row === null ? "There is no such repair." : row.undoneAt === null ? "It can be taken back for a day only." : "It was taken back.";
+    row === null
+      ? say("callsigns.there-is-no-such-repair")
+      : row.undoneAt === null
+        ? say("callsigns.it-can-be-taken-back-for-a")
+        : say("callsigns.it-was-taken-back");
   throw new ProblemError("invalid_transition", { detail: why, extra: { from, action: "undo", allowed: [] } });
 }
 

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import { z } from "zod";
 import { Duration, listQuery, Snowflake, Timestamp, text } from "../../../kernel/fields.ts";
 
@@ -39,7 +40,7 @@ export const RecordActionInput = z
   })
   .superRefine((input, context) => {
     if (input.duration !== undefined && input.expires_at !== undefined)
-      context.addIssue({ code: "custom", path: ["expires_at"], message: "Send duration or expires_at, not both." });
+      context.addIssue({ code: "custom", path: ["expires_at"], message: say("cases.send-duration-or-expires-at-not-both") });
   })
   .meta({ id: "RecordActionInput" });
 export type RecordActionInput = z.input<typeof RecordActionInput>;

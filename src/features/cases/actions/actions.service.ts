@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { Deps } from "../../deps.ts";
 import type { Tx } from "../../../database/database.ts";
 import { conditionOf } from "../../../database/where.ts";
@@ -38,10 +39,9 @@ export function createActionsService(deps: ActionsDeps) {
   async function personOf(tx: Tx, row: WholeCase, named: string | undefined): Promise<string> {
     const users = row.subjects.filter(({ kind }) => kind === "user").map(({ subjectId }) => subjectId);
     const userId = named ?? (users.length === 1 ? users[0] : undefined);
-    if (userId === undefined) throw fieldError("/user_id", "required", "The case is not about one user alone: name whom it was done to.");
+    if (userId === undefined) throw fieldError("/user_id", "required", say("cases.the-case-is-not-about-one-user"));
     const isAbout = users.includes(userId) || (await reach.linkedAccountsOf(tx.db, userId)).some((id) => users.includes(id));
-    if (!isAbout)
-      throw fieldError("/user_id", "not_a_subject", "The case is about neither this user nor a confirmed linked account of theirs.");
+    if (!isAbout) throw fieldError("/user_id", "not_a_subject", say("cases.the-case-is-about-neither-this-user"));
     requireOutranks(tx.call, access, { subjects: [{ kind: "user", subjectId: userId }] });
     return userId;
   }

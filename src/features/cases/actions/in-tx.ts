@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { PermissionKey } from "../../../kernel/permissions.ts";
 import { z } from "zod";
 import type { ReadClient, TransactionClient, Tx } from "../../../database/database.ts";
@@ -87,8 +88,8 @@ export function createActionsInTx({ records, ledger }: ActionWritesDeps) {
     /** Take back what `recordInTx` did: the action counts no longer. @param undo as it answered it */
     async undoRecordInTx(tx: Tx, undo: unknown, note: ActionNote): Promise<Undone> {
       const voided = await voidInTx(tx, Recorded.parse(undo).action_id, note);
-      if (voided === null) return { restored: false, detail: "The action was voided or deleted already." };
-      return { restored: true, detail: "The action was voided." };
+      if (voided === null) return { restored: false, detail: say("cases.the-action-was-voided-or-deleted-already") };
+      return { restored: true, detail: say("cases.the-action-was-voided") };
     },
 
     /** Let an action count no longer; null, with nothing done, where it is voided or deleted already. */
@@ -98,15 +99,15 @@ export function createActionsInTx({ records, ledger }: ActionWritesDeps) {
     async undoVoidInTx(tx: Tx, undo: unknown, note: ActionNote): Promise<Undone> {
       const { action_id: actionId, voided_at: at, voided_by: by, reason, fall: before } = Voided.parse(undo);
       const found = await loadForUpdate(tx, actionId);
-      if (found === null) return { restored: false, detail: "The action was deleted." };
+      if (found === null) return { restored: false, detail: say("cases.the-action-was-deleted") };
       const { voidedAt, voidedBy, voidReason } = found.action;
       if (voidedAt?.toISOString() !== at || voidedBy !== by || voidReason !== reason)
-        return { restored: false, detail: "The action is voided no longer, or for another reason." };
+        return { restored: false, detail: say("cases.the-action-is-voided-no-longer-or") };
       const columns = { voidedAt: null, voidedBy: null, voidReason: null };
       const { action } = await change(tx, found, columns, { ...note, action: "case.action_restore" }, before);
       return {
         restored: true,
-        detail: isInForce(action, tx.now) ? "The action counts again." : "The action would count again, but for its end.",
+        detail: isInForce(action, tx.now) ? say("cases.the-action-counts-again") : say("cases.the-action-would-count-again-but-for"),
       };
     },
 
@@ -137,17 +138,17 @@ export function createActionsInTx({ records, ledger }: ActionWritesDeps) {
     async undoReduceInTx(tx: Tx, undo: unknown, note: ActionNote): Promise<Undone> {
       const { action_id: actionId, points, expires_at: ends, fall: before } = Reduced.parse(undo);
       const found = await loadForUpdate(tx, actionId);
-      if (found === null) return { restored: false, detail: "The action was deleted." };
+      if (found === null) return { restored: false, detail: say("cases.the-action-was-deleted") };
       const { action } = found;
-      if (action.voidedAt !== null) return { restored: false, detail: "The action was voided since." };
+      if (action.voidedAt !== null) return { restored: false, detail: say("cases.the-action-was-voided-since") };
       const [hasPoints, hasEnd] = [action.points === points[1], isoOrNull(action.expiresAt) === ends[1]];
       const columns = {
         ...(hasPoints && points[0] !== points[1] && { points: points[0] }),
         ...(hasEnd && ends[0] !== ends[1] && { expiresAt: ends[0] === null ? null : new Date(ends[0]) }),
       };
       if (Object.keys(columns).length > 0) await change(tx, found, columns, { ...note, action: "case.action_change" }, before);
-      if (hasPoints && hasEnd) return { restored: true, detail: "The action counts as it did before." };
-      return { restored: false, detail: "What was changed since stays as it is." };
+      if (hasPoints && hasEnd) return { restored: true, detail: say("cases.the-action-counts-as-it-did-before") };
+      return { restored: false, detail: say("cases.what-was-changed-since-stays-as-it") };
     },
   };
 }

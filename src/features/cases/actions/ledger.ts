@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { Deps } from "../../deps.ts";
 import type { ReadClient, Tx, TransactionClient } from "../../../database/database.ts";
 import type { Prisma } from "../../../generated/sqlite/client.ts";
@@ -56,7 +57,7 @@ export function createLedger({ database, drafts, thresholds, clock, logger }: Le
     if (keys.length === 0) return [];
     const points = await pointsOf(tx.db, userId, tx.now);
     const fallen = keys.filter((key) => thresholdOf(key) > points);
-    if (fallen.length > 0) await drafts.dismissInTx(tx, fallen, "Its ground is gone: fewer points are in force.");
+    if (fallen.length > 0) await drafts.dismissInTx(tx, fallen, say("cases.its-ground-is-gone-fewer-points-are"));
     return fallen.map(thresholdOf);
   }
 

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { Deps } from "../../deps.ts";
 import type { ReadClient, Tx } from "../../../database/database.ts";
 import type { Prisma } from "../../../generated/sqlite/client.ts";
@@ -101,7 +102,7 @@ function endOf({ duration, expires_at: at }: Recorded, now: Date): Date | null {
   if (typeof duration === "string") return addSeconds(now, parseDuration(duration) ?? 0);
   if (typeof at !== "string") return null;
   const end = new Date(at);
-  if (end <= now) throw fieldError("/expires_at", "invalid_value", "The end lies in the past.");
+  if (end <= now) throw fieldError("/expires_at", "invalid_value", say("cases.the-end-lies-in-the-past"));
   return end;
 }
 

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { Entry, CommandInput, MenuSpec, Reply, Wording } from "../../../commands/entry.ts";
 import { type Piece, pieceLine } from "../../../commands/gallery.ts";
 import { picked, textIn } from "../../../commands/input.ts";
@@ -26,11 +27,10 @@ const operationOf = (given: CommandInput) => (isNew(given) ? casePlace : placeOf
 
 async function locateRecord(given: CommandInput, call: Call, verbs: Verbs): Promise<CommandInput["values"]> {
   if (isNew(given)) {
-    if (textIn(given, "author") === undefined)
-      throw fieldError("/where", "invalid_value", "A web-hook wrote this, which is nobody's account. Name a record to keep it with.");
+    if (textIn(given, "author") === undefined) throw fieldError("/where", "invalid_value", say("cases.a-web-hook-wrote-this-which-is"));
     return {};
   }
-  if (recordOf(given) === "") throw fieldError("/record", "required", "Name the case, the blacklist record or the request.");
+  if (recordOf(given) === "") throw fieldError("/record", "required", say("cases.name-the-case-the-blacklist-record-or"));
   if (placeOf(given) !== requestPlace) return {};
   // A request that is not there is told by the route, in the same words as one that is hidden.
   return { type: (await verbs.requests.kindOf(recordOf(given), call)) ?? "poach" };

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { CommandInput, Entry, Reply, Wording } from "../../../commands/entry.ts";
 import { textIn } from "../../../commands/input.ts";
 import { nativePresses } from "../../../commands/press.ts";
@@ -12,11 +13,11 @@ import { caseReply } from "./replies.ts";
 
 /** What the case is called until somebody gives it another title. */
 const titles: Readonly<Record<NativeActionKind, string>> = {
-  ban: "Banned by hand in Discord",
-  unban: "Unbanned by hand in Discord",
-  kick: "Kicked by hand in Discord",
-  timeout: "Timed out by hand in Discord",
-  timeout_lift: "Timeout lifted by hand in Discord",
+  ban: say("cases.banned-by-hand-in-discord"),
+  unban: say("cases.unbanned-by-hand-in-discord"),
+  kick: say("cases.kicked-by-hand-in-discord"),
+  timeout: say("cases.timed-out-by-hand-in-discord"),
+  timeout_lift: say("cases.timeout-lifted-by-hand-in-discord"),
 };
 
 const at = (given: CommandInput) => ({ params: { id: textIn(given, "native-action") ?? "" } });

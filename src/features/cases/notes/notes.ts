@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { Deps } from "../../deps.ts";
 import type { PermissionKey } from "../../../kernel/permissions.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -132,12 +133,12 @@ export function createCaseNotes({ database, records, cursors }: CaseNotesDeps) {
 function requireEditable(tx: Tx, note: CaseNote, ifMatch: number | undefined): void {
   const actor = tx.call.actor?.id;
   if (actor === undefined || note.authorId !== actor) {
-    throw new ProblemError("permission_denied", { detail: "Nobody but its author changes a note." });
+    throw new ProblemError("permission_denied", { detail: say("cases.nobody-but-its-author-changes-a-note") });
   }
   requireRevision(ifMatch, note.revision);
   if (tx.now >= addSeconds(note.createdAt, editSeconds)) {
     throw new ProblemError("invalid_transition", {
-      detail: "The time in which a note can be changed is over. Add another one.",
+      detail: say("cases.the-time-in-which-a-note-can"),
       extra: { from: "kept", action: "note_edit", allowed: ["note"] },
     });
   }

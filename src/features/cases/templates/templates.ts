@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { Deps } from "../../deps.ts";
 import { z } from "zod";
 import type { Tx } from "../../../database/database.ts";
@@ -12,7 +13,7 @@ import { templateFields } from "../cases.schema.ts";
 
 export const TemplateKey = z
   .string()
-  .regex(/^[a-z0-9][a-z0-9_-]{0,39}$/, "Write 1–40 lower-case letters, digits, - or _, starting with a letter or digit.")
+  .regex(/^[a-z0-9][a-z0-9_-]{0,39}$/, say("callsigns.write-1-40-lower-case-letters-digits"))
   .meta({ description: "The key of a template", example: "harassment-report" });
 
 const content = {
@@ -120,7 +121,7 @@ export function createCaseTemplates({ database, audit, cursors }: CaseTemplatesD
 export async function filledBy(tx: Tx, key: string | undefined): Promise<Content> {
   if (key === undefined) return {};
   const row = await tx.db.caseTemplate.findUnique({ where: { key } });
-  if (row === null) throw fieldError("/template", "unknown_template", "There is no such template.");
+  if (row === null) throw fieldError("/template", "unknown_template", say("cases.there-is-no-such-template"));
   return contentOf(row);
 }
 

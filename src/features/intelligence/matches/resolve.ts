@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { Deps } from "../../deps.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { GuildState } from "../../../discord/guild-state.ts";
@@ -42,7 +43,7 @@ export function createResolve(deps: ResolveDeps): Resolve {
     const actorId = tx.call.actor?.id;
     if (actorId !== undefined) {
       const isOwn = actorId === userId || (await deps.reach.linkedAccountsOf(tx.db, actorId)).includes(userId);
-      if (isOwn) throw new ProblemError("conflict_of_interest", { detail: "The match is about you or about an account of yours." });
+      if (isOwn) throw new ProblemError("conflict_of_interest", { detail: say("intelligence.the-match-is-about-you-or-about") });
     }
     const { isStaff, rank } = deps.access.of(userId);
     if (isStaff) deps.permissions.requireRankAbove(tx.call, rank);
@@ -136,7 +137,8 @@ export function statusAfter(match: StoredMatch, outcome: ResolutionOutcome, now:
 export function exemptionEnd(until: string | undefined, now: Date): Date | null {
   if (until === undefined) return null;
   const end = new Date(until);
-  if (end <= now) throw fieldError("/until", "invalid_value", "An exemption ends in the future.");
-  if (end > addSeconds(now, maxExemption)) throw fieldError("/until", "invalid_value", "An exemption lasts a year at most.");
+  if (end <= now) throw fieldError("/until", "invalid_value", say("intelligence.an-exemption-ends-in-the-future"));
+  if (end > addSeconds(now, maxExemption))
+    throw fieldError("/until", "invalid_value", say("intelligence.an-exemption-lasts-a-year-at-most"));
   return end;
 }

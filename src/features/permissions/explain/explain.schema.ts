@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import { z } from "zod";
 import { Snowflake, Timestamp } from "../../../kernel/fields.ts";
 import { checkKeyLists, keyLists, PermissionKey, refuse, StaffRoleKey } from "../permissions.schema.ts";
@@ -62,9 +63,9 @@ const ChangeInput = z
   })
   .superRefine(({ role_key, user_id, scope, ...lists }, context) => {
     if ((role_key === undefined) === (user_id === undefined))
-      refuse(context, ["role_key"], "contradiction", "Name a staff role or a person, one of the two.");
+      refuse(context, ["role_key"], "contradiction", say("permissions.name-a-staff-role-or-a-person"));
     if (role_key !== undefined && typeof scope === "string")
-      refuse(context, ["scope"], "contradiction", "What a role holds counts everywhere.");
+      refuse(context, ["scope"], "contradiction", say("permissions.what-a-role-holds-counts-everywhere"));
     checkKeyLists(lists, context);
   })
   .meta({ id: "PermissionChange", description: "What one staff role or one person would be allowed and denied" });

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { Deps } from "../../deps.ts";
 import { requirePermission, requireWrite, type Call } from "../../../kernel/call.ts";
 import { fieldError, ProblemError, validationProblem, type FieldError } from "../../../kernel/errors.ts";
@@ -23,7 +24,7 @@ export interface ExplanationsDeps extends Deps<"servedGuilds" | "access" | "cloc
 export function createExplanations({ access, clock, servedGuilds, requireKeys, requireGrants, requireMayName }: ExplanationsDeps) {
   function requireGuild(guildId: string | undefined, pointer: string, where: FieldError["in"]): void {
     if (guildId !== undefined && !servedGuilds.has(guildId))
-      throw fieldError(pointer, "unknown_guild", "The service does not know this guild.", where);
+      throw fieldError(pointer, "unknown_guild", say("permissions.the-service-does-not-know-this-guild"), where);
   }
 
   function roleOf(key: string): StaffRoleRecord {
@@ -100,7 +101,8 @@ export function createExplanations({ access, clock, servedGuilds, requireKeys, r
     async explain(call: Call, given: ExplainInput): Promise<ExplainView> {
       requirePermission(call, permissionsPolicy.explain);
       const { user_id, key, context } = ExplainInput.parse(given);
-      if (!knownPermissions.has(key)) throw fieldError("/key", "unknown_permission", `"${key}" is not a permission of the catalog.`);
+      if (!knownPermissions.has(key))
+        throw fieldError("/key", "unknown_permission", say("permissions.is-not-a-permission-of-the-catalog", { key }));
       requireGuild(context?.guild_id, "/context/guild_id", "body");
       return explain(await access.resolve(user_id), key, context?.guild_id);
     },
@@ -146,7 +148,8 @@ export function requireThinkable(changes: readonly Change[], known: Known): void
 }
 
 function changeFlaws(change: Change, { hasRole, guilds, now }: Known): (readonly [field: string, code: string, detail: string])[] {
-  if (change.role_key !== undefined) return hasRole(change.role_key) ? [] : [["role_key", "unknown_role", "There is no such staff role."]];
+  if (change.role_key !== undefined)
+    return hasRole(change.role_key) ? [] : [["role_key", "unknown_role", say("callsigns.there-is-no-such-staff-role")]];
   return wantedBy(change).flatMap((wanted) =>
     flawsOf(wanted, guilds, now).map(([, field, code, detail]) => {
       const index = change[wanted.effect].indexOf(wanted.key);

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { Reason } from "../../../kernel/call.ts";
 import { isoOrNull } from "../../../kernel/fields.ts";
 import { steps, type ExplainView, type Step } from "./explain.schema.ts";
@@ -21,33 +22,36 @@ const limits = ({ scope, expiresAt }: Spoken): string =>
   `${scope === undefined ? "" : ` in the guild ${scope}`}${expiresAt instanceof Date ? ` until ${expiresAt.toISOString()}` : ""}`;
 
 const ownerSentences: Readonly<Record<string, string>> = {
-  configuration: "They are an owner by the configuration of the service.",
-  owners: "They are an owner by name.",
-  last_owner: "They stay an owner because nobody else is one.",
+  configuration: say("permissions.they-are-an-owner-by-the-configuration"),
+  owners: say("permissions.they-are-an-owner-by-name"),
+  last_owner: say("permissions.they-stay-an-owner-because-nobody-else"),
 };
 
 /** Whether a rule of a step allows, and how it reads in plain words. */
 const kinds: Readonly<Record<Step, { allows: boolean; sentence: (spoken: Spoken) => string }>> = {
-  owner: { allows: true, sentence: ({ source }) => ownerSentences[source] ?? `They are an owner by the staff role ${source}.` },
+  owner: {
+    allows: true,
+    sentence: ({ source }) => ownerSentences[source] ?? say("permissions.they-are-an-owner-by-the-staff", { role: source }),
+  },
   suspension: { allows: false, sentence: (spoken) => `They are suspended${limits(spoken)}.` },
   blacklist: { allows: false, sentence: (spoken) => `A severe blacklist record about them is in force${limits(spoken)}.` },
   loa_policy: { allows: false, sentence: (spoken) => `They are on leave${limits(spoken)}, and leave takes access away here.` },
   user_deny: { allows: false, sentence: (spoken) => `An entry of their own denies it${limits(spoken)}.` },
   user_allow: { allows: true, sentence: (spoken) => `An entry of their own allows it${limits(spoken)}.` },
-  role_deny: { allows: false, sentence: ({ ref }) => `The staff role ${ref ?? ""} denies it.` },
-  role_allow: { allows: true, sentence: ({ ref }) => `The staff role ${ref ?? ""} allows it.` },
+  role_deny: { allows: false, sentence: ({ ref }) => say("permissions.the-staff-role-denies-it", { role: ref ?? "" }) },
+  role_allow: { allows: true, sentence: ({ ref }) => say("permissions.the-staff-role-allows-it", { role: ref ?? "" }) },
   default: {
     allows: true,
-    sentence: ({ ref, level }) => `The staff role ${ref ?? ""} is of the level ${level ?? ""}, which holds it by default.`,
+    sentence: ({ ref, level }) => say("permissions.the-staff-role-is-of-the-level", { role: ref ?? "", level: level ?? "" }),
   },
   nothing: { allows: false, sentence: nothingSentence },
 };
 
 function nothingSentence({ permission, code, source }: Spoken): string {
-  if (permission === clientOnly) return "API keys alone hold it, by their scopes; no person does.";
-  if (code === notTold.reason.code) return "Discord could not be asked which roles they hold.";
-  if (source === notNamed.reason.source) return "It is a bot, and a bot has rights only if somebody names it.";
-  return code === notStaff.reason.code ? "They hold no staff role." : "No staff role of theirs allows it.";
+  if (permission === clientOnly) return say("permissions.api-keys-alone-hold-it-by-their");
+  if (code === notTold.reason.code) return say("permissions.discord-could-not-be-asked-which-roles");
+  if (source === notNamed.reason.source) return say("permissions.it-is-a-bot-and-a-bot");
+  return code === notStaff.reason.code ? say("permissions.they-hold-no-staff-role") : say("permissions.no-staff-role-of-theirs-allows-it");
 }
 
 const roleSteps: ReadonlySet<string> = new Set(["role_deny", "role_allow", "default"] satisfies Step[]);

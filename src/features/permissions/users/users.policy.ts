@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import { can, type Call } from "../../../kernel/call.ts";
 import { validationProblem, type FieldError } from "../../../kernel/errors.ts";
 import { isoOrNull } from "../../../kernel/fields.ts";
@@ -67,16 +68,16 @@ export function flawsOf({ key, effect, guildId, expiresAt }: Wanted, guilds: Rea
   if (effect === "clear") return [];
   const entry = known.get(key);
   const rules: readonly Flaw[] = [
-    [entry === undefined, "key", "unknown_permission", `"${key}" is not a permission of the catalog.`],
-    [key === clientOnly, "key", "client_only", "API keys alone hold it, by their scopes."],
-    [guildId !== null && !guilds.has(guildId), "scope", "unknown_guild", "The service does not know this guild."],
+    [entry === undefined, "key", "unknown_permission", say("permissions.is-not-a-permission-of-the-catalog", { key })],
+    [key === clientOnly, "key", "client_only", say("permissions.api-keys-alone-hold-it-by-their-2")],
+    [guildId !== null && !guilds.has(guildId), "scope", "unknown_guild", say("permissions.the-service-does-not-know-this-guild")],
     [
       guildId !== null && entry?.scopes.includes("server") === false,
       "scope",
       "scope_not_offered",
-      `${key} cannot be limited to one guild.`,
+      say("permissions.cannot-be-limited-to-one-guild", { key }),
     ],
-    [expiresAt !== null && expiresAt <= now, "expires_at", "invalid_value", "It has to end in the future."],
+    [expiresAt !== null && expiresAt <= now, "expires_at", "invalid_value", say("permissions.it-has-to-end-in-the-future")],
   ];
   return rules.filter(([isBroken]) => isBroken);
 }

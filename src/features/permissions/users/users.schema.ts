@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import { z } from "zod";
 import { redacted, Snowflake, Timestamp } from "../../../kernel/fields.ts";
 import { Level, PermissionKey, refuse } from "../permissions.schema.ts";
@@ -53,7 +54,7 @@ const OverrideInput = z
   })
   .refine(({ effect, expires_at }) => effect !== "clear" || typeof expires_at !== "string", {
     path: ["expires_at"],
-    message: "What is taken away has no end.",
+    message: say("permissions.what-is-taken-away-has-no-end"),
     params: { code: "contradiction" },
   })
   .meta({ id: "PermissionOverrideInput" });
@@ -64,7 +65,7 @@ export const UpdateUserPermissionsInput = z
     const seen = new Set<string>();
     for (const [index, { key, scope }] of overrides.entries()) {
       const place = `${key} ${scope ?? ""}`;
-      const message = `${key} stands in the list twice for the same scope.`;
+      const message = say("permissions.stands-in-the-list-twice-for-the", { key });
       if (seen.has(place)) refuse(context, ["overrides", index, "key"], "contradiction", message);
       seen.add(place);
     }

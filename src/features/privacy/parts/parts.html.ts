@@ -1,3 +1,4 @@
+import { plainSentence } from "../../../discord/sentence.ts";
 import { html } from "hono/html";
 import type { TextKey } from "../../../kit/say.ts";
 import { durationText, filled, timeText, type Markup } from "../../../pages/layout.ts";
@@ -78,7 +79,7 @@ export function readsPart(reader: Reader, { reads }: DataExportView): Markup {
     reader,
     reads,
     "page reads list",
-    ({ reader: who, what, hour }) => html`${t(`! ${who}`)}: ${worded(reader, "looked", what)}, ${at(reader, hour)}`,
+    ({ reader: who, what, hour }) => html`${plainSentence(who, t)}: ${worded(reader, "looked", what)}, ${at(reader, hour)}`,
     true,
   );
   return section(

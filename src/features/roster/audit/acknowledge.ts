@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { Deps } from "../../deps.ts";
 import type { RosterFinding } from "../../../generated/sqlite/client.ts";
 import { requireWrite, type Call } from "../../../kernel/call.ts";
@@ -11,7 +12,7 @@ const permission = auditPermissions.audit;
 const lock = "roster-acknowledgements";
 
 /** The answer for a finding that does not exist, and for one that is not the caller's to see. */
-export const gone = (id: string): FindingResult => ({ id, outcome: "gone", detail: "There is no such finding." });
+export const gone = (id: string): FindingResult => ({ id, outcome: "gone", detail: say("roster.there-is-no-such-finding") });
 
 /** Deciding to live with findings, and deciding otherwise. */
 export function createAcknowledge({ database, audit, reach, clock }: AcknowledgeDeps) {
@@ -33,7 +34,7 @@ export function createAcknowledge({ database, audit, reach, clock }: Acknowledge
       requireWrite(call, permission);
       const { findings, reason, until: end } = AcknowledgeFindingsInput.parse(given);
       const until = end === undefined ? null : new Date(end);
-      if (until !== null && until <= clock.now()) throw fieldError("/until", "in_the_past", "It ends in the future.");
+      if (until !== null && until <= clock.now()) throw fieldError("/until", "in_the_past", say("roster.it-ends-in-the-future"));
       const rows = await visible(call, findings);
       return await database.write(call, async (tx) => {
         await tx.lock(lock);
@@ -56,7 +57,7 @@ export function createAcknowledge({ database, audit, reach, clock }: Acknowledge
             after: { code, until: until?.toISOString() ?? null },
             permission,
           });
-          results.push({ id, outcome: "acknowledged", detail: "It stays in reports, marked." });
+          results.push({ id, outcome: "acknowledged", detail: say("roster.it-stays-in-reports-marked") });
         }
         return { dry_run: false, results };
       });
@@ -87,7 +88,7 @@ export function createAcknowledge({ database, audit, reach, clock }: Acknowledge
               permission,
             });
           }
-          const detail = count > 0 ? "It counts again." : "Nobody had acknowledged it.";
+          const detail = count > 0 ? say("roster.it-counts-again") : say("roster.nobody-had-acknowledged-it");
           results.push({ id, outcome: count > 0 ? "withdrawn" : "unchanged", detail });
         }
         return { dry_run: false, results };
@@ -100,4 +101,8 @@ function isOwn(call: Call, { userId }: RosterFinding): boolean {
   return userId !== null && call.actor?.id === userId && !call.actor.isOwner;
 }
 
-const own = (id: string): FindingResult => ({ id, outcome: "refused", detail: "Nobody acknowledges what was found about themselves." });
+const own = (id: string): FindingResult => ({
+  id,
+  outcome: "refused",
+  detail: say("roster.nobody-acknowledges-what-was-found-about-themselves"),
+});

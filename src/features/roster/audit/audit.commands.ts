@@ -3,7 +3,7 @@ import type { SourceSpec, Entry, FieldSpec, OptionSpec, PickSpec, PressSpec, Rep
 import { choiceLimit, minuteOf } from "../../../commands/sources.ts";
 import type { Row } from "../../../discord/command.ts";
 import { escapeText } from "../../../discord/replies.ts";
-import { sentenceText } from "../../../discord/sentence.ts";
+import { sentenceText, plainSentence } from "../../../discord/sentence.ts";
 import {
   auditCodes,
   type FindingResults,
@@ -33,7 +33,7 @@ const acknowledging: PressSpec = { name: "rk", carries: [finding] };
 const withdrawing: PressSpec = { name: "rw", carries: [finding] };
 
 const named = ({ code: of, user, detail }: RosterFindingView, t: Wording["t"]): string =>
-  [t(`= ${of}`), user?.display_name ?? user?.username_snapshot ?? user?.id, t(`! ${detail}`)]
+  [t(`= ${of}`), user?.display_name ?? user?.username_snapshot ?? user?.id, plainSentence(detail, t)]
     .filter((part) => part !== undefined)
     .join(" · ");
 

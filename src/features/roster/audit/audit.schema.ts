@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import { z } from "zod";
 import { listQuery, Snowflake, text, Timestamp, UserRef } from "../../../kernel/fields.ts";
 
@@ -156,7 +157,7 @@ export type ListRosterFindingsQuery = z.input<typeof ListRosterFindingsQuery>;
 /** An id of a record, in any case. */
 export const RecordId = z
   .string()
-  .regex(/^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$/, "Name it by its id.")
+  .regex(/^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$/, say("roster.name-it-by-its-id"))
   .transform((id) => id.toLowerCase())
   .meta({ example: "0199d2f4-5a6b-7c8d-9e0f-1a2b3c4d5e6f" });
 
@@ -164,7 +165,7 @@ const findings = z
   .array(RecordId)
   .min(1)
   .max(auditLimits.named)
-  .refine((ids) => new Set(ids).size === ids.length, "Name every finding once.")
+  .refine((ids) => new Set(ids).size === ids.length, say("roster.name-every-finding-once"))
   .meta({ description: "Ids of findings of kept reports" });
 const reason = text(3, 1000);
 

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import { z } from "zod";
 import { routesFor, type Route } from "../../../operations/route.ts";
 import { auditChecks } from "./checks.ts";
@@ -32,7 +33,7 @@ const finding = {
   user: { id: "80351110224678912", username_snapshot: "mona", display_name: "Mona", in_community: true },
   detail: "The trial was to end on 2026-11-18.",
   facts: { trial_ends_at: "2026-11-18T10:00:00.000Z" },
-  fix: { action: "end_trial" as const, detail: "The trial is over: the entry is active." },
+  fix: { action: "end_trial" as const, detail: say("roster.the-trial-is-over-the-entry-is") },
   since: "2026-11-19T03:00:00.000Z",
   is_new: false,
   acknowledged: null,

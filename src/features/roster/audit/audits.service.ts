@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { Claims } from "../../../cluster/claims.ts";
 import type { Deps } from "../../deps.ts";
 import type { Logger } from "pino";
@@ -52,9 +53,9 @@ export function createRosterAudits(deps: RosterAuditsDeps) {
   /** @throws ProblemError validation_failed for a pool or staff role that nobody knows */
   async function requireKnown({ pool, role }: AuditScope): Promise<void> {
     if (pool !== undefined && !(await callsigns.knowsPool(database.read, pool)))
-      throw fieldError("/scope/pool", "unknown_pool", "There is no such pool of callsigns.");
+      throw fieldError("/scope/pool", "unknown_pool", say("callsigns.there-is-no-such-pool-of-callsigns-2"));
     const isKnown = role === undefined || access.role(role) !== undefined || (await isOnRoster(role));
-    if (!isKnown) throw fieldError("/scope/role", "unknown_role", "There is no such staff role.");
+    if (!isKnown) throw fieldError("/scope/role", "unknown_role", say("callsigns.there-is-no-such-staff-role"));
   }
 
   /** A staff role that was removed may still stand on the roster. */

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { PermissionKey } from "../../../kernel/permissions.ts";
 import { nicknameFor } from "../../../kernel/nickname.ts";
 import { roleRef } from "../../../kernel/ids.ts";
@@ -49,11 +50,11 @@ const isOn = ({ entry }: AuditedPerson): boolean => entry !== null && isLive(ent
 const when = (holds: boolean, found: Found): Found[] => (holds ? [found] : []);
 const day = (at: Date): string => at.toISOString().slice(0, 10);
 
-const resign: Fix = { action: "resign", detail: "The entry is resigned, and the callsigns rest." };
+const resign: Fix = { action: "resign", detail: say("roster.the-entry-is-resigned-and-the-callsigns") };
 
 const noRole: Found = {
   part: "any",
-  detail: "Holds no staff role any more, and is still on the roster.",
+  detail: say("roster.holds-no-staff-role-any-more-and"),
   facts: { staff_role: null },
   fix: resign,
 };
@@ -66,19 +67,19 @@ export const auditChecks: Readonly<Record<AuditCode, AuditCheck>> = {
     needsDiscord: true,
     fix: resign,
     // Of whom nothing is stored, nobody knows whether they were ever there.
-    find: (person) => when(isOn(person) && hasLeft(person), { detail: "Is in none of the guilds any more." }),
+    find: (person) => when(isOn(person) && hasLeft(person), { detail: say("roster.is-in-none-of-the-guilds-any") }),
   },
   missing_role: {
     severity: "warning",
     description: "In a guild without the Discord role of their staff role, or without any staff role after losing the last one",
     needsDiscord: true,
-    fix: { action: "sync_roles", detail: "The Discord roles become those of the staff role." },
+    fix: { action: "sync_roles", detail: say("roster.the-discord-roles-become-those-of-the") },
     find: (person) => {
       const { entry, access } = person;
       if (entry !== null && access.isInGuild && hasLostRoles(entry, access)) return [noRole];
       const missing = missingRoles(person);
       const key = person.role?.key ?? "";
-      const found = { detail: `Does not hold the Discord role of ${key}.`, facts: { staff_role: key, missing } };
+      const found = { detail: say("roster.does-not-hold-the-discord-role-of", { role: key }), facts: { staff_role: key, missing } };
       return when(works(person) && missing.length > 0, found);
     },
   },
@@ -86,11 +87,13 @@ export const auditChecks: Readonly<Record<AuditCode, AuditCheck>> = {
     severity: "warning",
     description: "Holds the Discord role of a staff role above their own, or any after leaving",
     needsDiscord: true,
-    fix: { action: "sync_roles", detail: "The Discord roles become those of the staff role." },
+    fix: { action: "sync_roles", detail: say("roster.the-discord-roles-become-those-of-the") },
     find: (person) =>
       extraRoles(person).map(({ role, refs }) => ({
         part: role.key,
-        detail: isOn(person) ? `Holds the Discord role of ${role.key}, too.` : `Still holds the Discord role of ${role.key}.`,
+        detail: isOn(person)
+          ? say("roster.holds-the-discord-role-of-too", { role: role.key })
+          : say("roster.still-holds-the-discord-role-of", { role: role.key }),
         facts: { staff_role: role.key, held: refs },
       })),
   },
@@ -100,7 +103,10 @@ export const auditChecks: Readonly<Record<AuditCode, AuditCheck>> = {
     find: ({ entry, role, ...person }) => {
       const key = entry?.staffRole ?? null;
       const isUnmapped = key !== null && (role === undefined || role.discord.length === 0);
-      const detail = role === undefined ? `There is no staff role ${key ?? ""}.` : `No Discord role stands for ${key ?? ""}.`;
+      const detail =
+        role === undefined
+          ? say("roster.there-is-no-staff-role", { role: key ?? "" })
+          : say("roster.no-discord-role-stands-for", { role: key ?? "" });
       return when(isOn({ entry, role, ...person }) && isUnmapped, { part: key ?? "", detail, facts: { staff_role: key } });
     },
   },
@@ -108,20 +114,27 @@ export const auditChecks: Readonly<Record<AuditCode, AuditCheck>> = {
     severity: "warning",
     description: "Holds the Discord role of a staff role, and is not on the roster",
     needsDiscord: true,
-    fix: { action: "begin", detail: "They come on the roster with the highest of their staff roles." },
+    fix: { action: "begin", detail: say("roster.they-come-on-the-roster-with-the") },
     find: ({ entry, access: { held } }) => {
       const keys = held.map(({ role }) => role.key);
-      return when(entry === null && keys.length > 0, { detail: `Holds ${keys.join(", ")}.`, facts: { staff_roles: keys } });
+      return when(entry === null && keys.length > 0, {
+        detail: say("roster.holds", { roles: keys.join(", ") }),
+        facts: { staff_roles: keys },
+      });
     },
   },
   callsign_missing: {
     severity: "warning",
     description: "Has a staff role with callsigns, and none of its pool",
-    fix: { action: "allocate_callsign", detail: "They get a callsign of the pool." },
+    fix: { action: "allocate_callsign", detail: say("roster.they-get-a-callsign-of-the-pool") },
     find: (person, { pools }) => {
       const pool = person.role?.callsignPool ?? null;
       const isMissing = pool !== null && pools.has(pool) && !person.callsigns.some((one) => one.pool === pool);
-      return when(works(person) && isMissing, { part: pool ?? "", detail: `Has no callsign of ${pool ?? ""}.`, facts: { pool } });
+      return when(works(person) && isMissing, {
+        part: pool ?? "",
+        detail: say("roster.has-no-callsign-of", { pool: pool ?? "" }),
+        facts: { pool },
+      });
     },
   },
   callsign_duplicate: { severity: "critical", description: "A callsign that several people have" },
@@ -129,30 +142,32 @@ export const auditChecks: Readonly<Record<AuditCode, AuditCheck>> = {
     severity: "info",
     description: "A name that does not show the callsign as its pool wants it",
     needsDiscord: true,
-    fix: { action: "sync_nickname", detail: "The name in the guild shows the callsign." },
+    fix: { action: "sync_nickname", detail: say("roster.the-name-in-the-guild-shows-the") },
     find: (person, time) => {
       const wrong = wrongNickname(person, time);
-      return wrong === undefined || !works(person) ? [] : [{ detail: `The name does not show ${wrong.callsign}.`, facts: wrong }];
+      return wrong === undefined || !works(person)
+        ? []
+        : [{ detail: say("roster.the-name-does-not-show", { callsign: wrong.callsign }), facts: wrong }];
     },
   },
   trial_overdue: {
     severity: "warning",
     description: "A trial past its end",
-    fix: { action: "end_trial", detail: "The trial is over: the entry is active." },
+    fix: { action: "end_trial", detail: say("roster.the-trial-is-over-the-entry-is") },
     find: ({ entry }, { now }) => {
       const end = entry?.trialEndsAt ?? null;
       if (entry?.status !== "trial" || end === null || end > now) return [];
-      return [{ detail: `The trial was to end on ${day(end)}.`, facts: { trial_ends_at: end.toISOString() } }];
+      return [{ detail: say("roster.the-trial-was-to-end-on", { day: day(end) }), facts: { trial_ends_at: end.toISOString() } }];
     },
   },
   loa_overdue: {
     severity: "warning",
     description: "On leave on the roster, and no leave runs",
-    fix: { action: "end_leave", detail: "The entry is active again." },
+    fix: { action: "end_leave", detail: say("roster.the-entry-is-active-again") },
     find: ({ entry, access: { leave } }, { now }) => {
       const runs = leave !== null && leave.from <= now && (leave.until === null || leave.until > now);
       const until = leave?.until?.toISOString() ?? null;
-      return when(entry?.status === "loa" && !runs, { detail: "Stands on leave, and no leave runs.", facts: { until } });
+      return when(entry?.status === "loa" && !runs, { detail: say("roster.stands-on-leave-and-no-leave-runs"), facts: { until } });
     },
   },
   inactive_n_days: {
@@ -161,18 +176,18 @@ export const auditChecks: Readonly<Record<AuditCode, AuditCheck>> = {
     find: ({ entry, isActive }, { inactiveDays, now }) => {
       const isNew = (entry?.joinedAt ?? entry?.createdAt ?? now).getTime() > now.getTime() - inactiveDays * dayMs;
       const isQuiet = entry !== null && serving.has(entry.status) && !isNew && !isActive;
-      return when(isQuiet, { detail: `Nothing for ${inactiveDays.toString()} days.`, facts: { days: inactiveDays } });
+      return when(isQuiet, { detail: say("roster.nothing-for-days", { days: inactiveDays }), facts: { days: inactiveDays } });
     },
   },
   suspended_with_access: {
     severity: "critical",
     description: "Suspended or gone on the roster, and still with the permissions of staff",
     needsDiscord: true,
-    fix: { action: "suspend", detail: "They are suspended as staff, for as long as the entry is." },
+    fix: { action: "suspend", detail: say("roster.they-are-suspended-as-staff-for-as") },
     fixPermission: "staff.suspend",
     find: ({ entry, access: { isStaff, isBarred } }) => {
       const isOut = entry !== null && (entry.status === "suspended" || !isLive(entry));
-      const detail = `The entry is ${entry?.status ?? ""}, and the permissions still count.`;
+      const detail = say("roster.the-entry-is-and-the-permissions-still", { status: entry?.status ?? "" });
       return when(isOut && isStaff && !isBarred, { detail, facts: { status: entry?.status } });
     },
   },
@@ -183,7 +198,7 @@ export const auditChecks: Readonly<Record<AuditCode, AuditCheck>> = {
     hidesOwn: true,
     find: (person) =>
       person.records.flatMap(({ id, reference, severity }) =>
-        when(isOn(person), { part: id, detail: `${reference} is in force.`, facts: { record: reference, severity } }),
+        when(isOn(person), { part: id, detail: say("roster.is-in-force", { reference }), facts: { record: reference, severity } }),
       ),
   },
   open_match_on_staff: {
@@ -193,7 +208,7 @@ export const auditChecks: Readonly<Record<AuditCode, AuditCheck>> = {
     hidesOwn: true,
     find: (person) =>
       person.matches.flatMap(({ id, kind, severity }) =>
-        when(isOn(person), { part: id, detail: "A match is open.", facts: { match_id: id, kind, severity } }),
+        when(isOn(person), { part: id, detail: say("roster.a-match-is-open"), facts: { match_id: id, kind, severity } }),
       ),
   },
   stale_authorization: {
@@ -201,7 +216,7 @@ export const auditChecks: Readonly<Record<AuditCode, AuditCheck>> = {
     description: "A grant that has run out or has to be renewed",
     permission: "users.authorization.read",
     find: (person) =>
-      when(isOn(person) && person.grant !== null, { detail: "The grant has to be renewed.", facts: { status: person.grant } }),
+      when(isOn(person) && person.grant !== null, { detail: say("roster.the-grant-has-to-be-renewed"), facts: { status: person.grant } }),
   },
   rank_over_capacity: { severity: "warning", description: "A staff role with more people than it has places" },
   override_expiring: {
@@ -214,7 +229,11 @@ export const auditChecks: Readonly<Record<AuditCode, AuditCheck>> = {
         const isEnding = effect === "allow" && expiresAt !== null && expiresAt > now && expiresAt.getTime() <= soon;
         if (!isEnding || !isOn(person)) return [];
         return [
-          { part: id, detail: `${permission} ends on ${day(expiresAt)}.`, facts: { permission, expires_at: expiresAt.toISOString() } },
+          {
+            part: id,
+            detail: say("roster.ends-on", { permission, day: day(expiresAt) }),
+            facts: { permission, expires_at: expiresAt.toISOString() },
+          },
         ];
       });
     },

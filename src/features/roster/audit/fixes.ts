@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { Deps } from "../../deps.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { RosterFinding } from "../../../generated/sqlite/client.ts";
@@ -65,10 +66,10 @@ export function createFixes(deps: FixesDeps) {
   /** One fix: a transaction of its own, or what the feature for it does in Discord. */
   async function fix(call: Call, row: RosterFinding, { reason, dry_run: isDryRun }: FixFindings): Promise<Omit<FindingResult, "id">> {
     const { fix: wanted, fixPermission, needsDiscord } = auditChecks[AuditCode.parse(row.code)];
-    if (wanted === undefined) return { outcome: "unchanged", detail: `There is no fix for this: ${row.detail}` };
+    if (wanted === undefined) return { outcome: "unchanged", detail: say("roster.there-is-no-fix-for-this", { detail: row.detail }) };
     if (fixPermission !== undefined) requirePermission(call, fixPermission);
     if (needsDiscord === true && !isGuildStateReliable())
-      return { outcome: "failed", detail: "The guilds are not known well enough now: try again later." };
+      return { outcome: "failed", detail: say("roster.the-guilds-are-not-known-well-enough") };
     const found = await lookAgain(database.read, row, clock.now());
     if (found === null) return holdsNoMore;
     const { person, fix: planned } = found;
@@ -100,9 +101,9 @@ export function createFixes(deps: FixesDeps) {
       reason,
     });
     const applied = changes.filter((one) => one.applied).length;
-    const why = changes.find((one) => !one.applied)?.reason ?? warnings[0] ?? "There was nothing to change in Discord.";
+    const why = changes.find((one) => !one.applied)?.reason ?? warnings[0] ?? say("roster.there-was-nothing-to-change-in-discord");
     if (applied === 0) return { outcome: changes.length === 0 ? "unchanged" : "failed", detail: why };
-    const detail = `Changes in Discord: ${applied.toString()}.`;
+    const detail = say("roster.changes-in-discord", { count: applied });
     // What was done in part still stands in the next report.
     return applied < changes.length ? { outcome: "failed", detail: `${detail} ${why}` } : { outcome: "fixed", detail };
   }
@@ -159,4 +160,4 @@ interface StillFound {
   fix: Fix;
 }
 
-const holdsNoMore = { outcome: "gone", detail: "It does not hold any more." } as const;
+const holdsNoMore = { outcome: "gone", detail: say("roster.it-does-not-hold-any-more") } as const;

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { RosterEntry } from "../../../generated/sqlite/client.ts";
 import type { Call } from "../../../kernel/call.ts";
@@ -49,7 +50,9 @@ const permission = auditPermissions.fix;
 export function createFixings({ roster, callsigns, staff }: FixingDeps): Fixings {
   async function move(tx: Tx, { person, reason }: Fixing, wanted: Pick<RosterMove, "event" | "to">): Promise<Fixed> {
     const done = await roster.moveInTx(tx, person.userId, { ...wanted, causeReference: null, permission, reason });
-    return "skipped" in done ? { outcome: "unchanged", detail: done.skipped } : fixed(`The entry is ${done.entry.status} now.`);
+    return "skipped" in done
+      ? { outcome: "unchanged", detail: done.skipped }
+      : fixed(say("roster.the-entry-is-now", { status: done.entry.status }));
   }
 
   return {
@@ -68,19 +71,19 @@ export function createFixings({ roster, callsigns, staff }: FixingDeps): Fixings
       const staffRole = person.access.held[0]?.role.key ?? null;
       const note = { causeReference: null, permission, reason };
       const { entry } = await roster.beginTrialInTx(tx, { userId: person.userId, staffRole, trialDays: 0, ...note });
-      return fixed(`They are on the roster now: ${entry.staffRole ?? "no staff role"}.`);
+      return fixed(say("roster.they-are-on-the-roster-now", { role: entry.staffRole ?? "no staff role" }));
     },
 
     async allocate_callsign(tx, { person: { userId, role, entry }, reason }) {
       const wish = { pool: role?.callsignPool ?? "", userId, roleKey: role?.key ?? null, ...departmentOf(entry) };
       const { slot } = await callsigns.allocateInTx(tx, { ...wish, causeReference: null, permission, reason });
-      return fixed(`They have ${slot.callsign} now.`);
+      return fixed(say("roster.they-have-now", { callsign: slot.callsign }));
     },
 
     async suspend(tx, { person: { userId, entry }, finding, reason }) {
       const until = entry?.status === "suspended" ? entry.suspendedUntil : null;
       const done = await staff.suspendInTx(tx, { userId, until, reason, permission, causeReference: finding });
-      return "skipped" in done ? { outcome: "refused", detail: done.skipped } : fixed("They are suspended as staff now.");
+      return "skipped" in done ? { outcome: "refused", detail: done.skipped } : fixed(say("roster.they-are-suspended-as-staff-now"));
     },
   };
 }

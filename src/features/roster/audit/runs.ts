@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { Claims } from "../../../cluster/claims.ts";
 import type { Deps } from "../../deps.ts";
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -128,7 +129,7 @@ export function createAuditRuns({ database, audit, events, scan, isGuildStateRel
   /** @throws ProblemError sync_in_progress when the run was ended by somebody else, who took its findings away */
   async function finish(tx: Tx, id: string, run: FinishedRun, { scope, trigger }: WantedRun): Promise<RosterAudit> {
     if ((await tx.db.rosterAudit.updateMany({ where: { id, status: "running" }, data: { status: "done" } })).count === 0)
-      throw new ProblemError("sync_in_progress", { detail: "The run was ended by another one.", retryAfter: 5 });
+      throw new ProblemError("sync_in_progress", { detail: say("roster.the-run-was-ended-by-another-one"), retryAfter: 5 });
     const counts = countsOf(run.findings);
     const keys = new Set(run.findings.map(({ key }) => key));
     const resolved = [...run.formerKeys].filter((key) => !keys.has(key));
@@ -170,7 +171,8 @@ export function createAuditRuns({ database, audit, events, scan, isGuildStateRel
 
   /** @throws ProblemError sync_in_progress */
   async function alone<T>(id: string, work: () => Promise<T>): Promise<T> {
-    const inProgress = () => new ProblemError("sync_in_progress", { detail: "An audit of the roster runs already.", retryAfter: 5 });
+    const inProgress = () =>
+      new ProblemError("sync_in_progress", { detail: say("roster.an-audit-of-the-roster-runs-already"), retryAfter: 5 });
     if (current !== null) throw inProgress();
     const mine = { id };
     current = mine;

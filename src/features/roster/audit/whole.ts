@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { LinkReach } from "../../links/reach.ts";
 import type { AccessDirectory } from "../../permissions/access/access.ts";
@@ -48,7 +49,7 @@ export function createWholeChecks({ access, reach }: WholeDeps): Readonly<Partia
           const holders = rows.filter((row) => row.callsign === callsign);
           const isConcerned = isEverybody(scope) || holders.some(({ userId }) => userId !== null && userIds.has(userId));
           const facts = { callsign, holders: holders.map(({ userId, pool, number }) => ({ user_id: userId, pool, number })) };
-          const detail = `${holders.length.toString()} people have ${callsign}: see POST /callsigns/repair.`;
+          const detail = say("roster.people-have-see-post-callsigns-repair", { count: holders.length, callsign });
           if (isConcerned && holders.length > 1) found.push({ subject: callsign, userId: null, detail, facts });
         }
         await nextTurn();
@@ -63,7 +64,7 @@ export function createWholeChecks({ access, reach }: WholeDeps): Readonly<Partia
       return access.roles().flatMap(({ key, capacity }): FoundOverall[] => {
         const holders = held.get(key) ?? 0;
         if (capacity === null || holders <= capacity || !(isEverybody(scope) || roles.has(key))) return [];
-        const detail = `${holders.toString()} people hold ${key}, which has ${capacity.toString()} places.`;
+        const detail = say("roster.people-hold-which-has-places", { count: holders, role: key, capacity });
         return [{ subject: key, userId: null, detail, facts: { staff_role: key, capacity, holders } }];
       });
     },
@@ -80,7 +81,7 @@ export function createWholeChecks({ access, reach }: WholeDeps): Readonly<Partia
         const [first, ...others] = rows.map((row) => row.userId);
         await nextTurn();
         if (first === undefined || others.length === 0) continue;
-        const detail = `${rows.length.toString()} accounts of one person are on the roster.`;
+        const detail = say("roster.accounts-of-one-person-are-on-the", { count: rows.length });
         found.push({ subject: first, userId: first, detail, facts: { user_ids: [first, ...others] } });
       }
       return found;

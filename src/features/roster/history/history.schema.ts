@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import { WalkNotes } from "../../../kernel/keyset.ts";
 import { z } from "zod";
 import { listQuery, redacted, Snowflake, text, Timestamp, UserRef } from "../../../kernel/fields.ts";
@@ -26,11 +27,11 @@ export const HistoryQuery = z
   })
   .refine(({ on, user_id, callsign }) => on === undefined || user_id !== undefined || callsign !== undefined, {
     path: ["on"],
-    message: "Name the person or the callsign that is meant.",
+    message: say("roster.name-the-person-or-the-callsign-that"),
   })
   .refine((query) => query.on === undefined || beside.every((name) => query[name] === undefined), {
     path: ["on"],
-    message: `How things stood then goes without ${beside.map((name) => `\`${name}\``).join(", ")}.`,
+    message: say("roster.how-things-stood-then-goes-without", { names: beside.map((name) => `\`${name}\``).join(", ") }),
   })
   .meta({ id: "RosterHistoryQuery" });
 export type HistoryQuery = z.input<typeof HistoryQuery>;

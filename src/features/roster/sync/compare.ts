@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { SyncMemberInput, SyncChange, SyncMemberView, SyncValue } from "./sync.schema.ts";
 import type { RosterEntry } from "../../../generated/sqlite/client.ts";
 import type { Access } from "../../permissions/access/access.ts";
@@ -27,7 +28,7 @@ export function stateOf(entry: RosterEntry | null): SyncMemberView["state"] {
   return isLive(entry) ? "on_roster" : "left";
 }
 
-const lostRoles = "They hold no staff role any more. Give them one, or end their entry: that is for a person to decide.";
+const lostRoles = say("roster.they-hold-no-staff-role-any-more");
 
 /** @param shown null when Discord shows nothing of them */
 export function compare(
@@ -52,8 +53,7 @@ export function compare(
 
 function staffRole(entry: RosterEntry, highest: string | null): Difference {
   const row = { field: "staff_role", discord: highest } as const;
-  if (!isLive(entry))
-    return { ...row, roster: null, reason: `The entry is ${entry.status}: who has left comes back by an entry, not by a role.` };
-  const reason = followsDiscord(entry) ? null : `The entry is ${entry.status}: the staff role stays.`;
+  if (!isLive(entry)) return { ...row, roster: null, reason: say("roster.the-entry-is-who-has-left-comes", { status: entry.status }) };
+  const reason = followsDiscord(entry) ? null : say("roster.the-entry-is-the-staff-role-stays", { status: entry.status });
   return { ...row, roster: entry.staffRole, reason };
 }

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { GuildInfo, MemberState } from "../../../discord/guild-state.ts";
 import type { RosterEntry } from "../../../generated/sqlite/client.ts";
 import { roleRef } from "../../../kernel/ids.ts";
@@ -30,7 +31,7 @@ export interface DiscordFacts {
   apply: SyncMemberInput["apply"];
 }
 
-const ownersKeep = "An owner's roles are not taken away.";
+const ownersKeep = say("roster.an-owners-roles-are-not-taken-away");
 
 /** What makes Discord what the roster says: roles are given before others are taken, and none that is not mapped is touched. */
 export function discordChangesOf(facts: DiscordFacts): { changes: DiscordChange[]; warnings: string[] } {
@@ -40,11 +41,11 @@ export function discordChangesOf(facts: DiscordFacts): { changes: DiscordChange[
   const touchesRoles = asksRoles || (apply === undefined && !isHalted(entry));
   const members = presentIn(facts.person.members, facts.guilds);
   const changes: DiscordChange[] = [];
-  if (isLive(entry) && role === undefined) warnings.push("The entry names no staff role that is configured: no role is given or taken.");
+  if (isLive(entry) && role === undefined) warnings.push(say("roster.the-entry-names-no-staff-role-that"));
   else if (touchesRoles) changes.push(...(isLive(entry) && role !== undefined ? given(facts, role, members) : []), ...taken(facts));
-  else if (isHalted(entry)) warnings.push(`The entry is ${entry.status}: roles are left as they are unless asked for by name.`);
+  else if (isHalted(entry)) warnings.push(say("roster.the-entry-is-roles-are-left-as", { status: entry.status }));
   if (isLive(entry) && (apply?.includes("nickname") ?? true)) changes.push(...named(facts, members));
-  if (members.length === 0) warnings.push("The person is in none of the servers.");
+  if (members.length === 0) warnings.push(say("roster.the-person-is-in-none-of-the"));
   return { changes, warnings };
 }
 

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { Deps } from "../../deps.ts";
 import { compare, stateOf, type Known, type Difference, type SyncField } from "./compare.ts";
 import type { RosterEntry } from "../../../generated/sqlite/client.ts";
@@ -35,7 +36,7 @@ export function createSyncMember(deps: MemberDeps, people: People, out: ToDiscor
       state: stateOf(entry),
       in_sync: changes.length === 0,
       changes,
-      warnings: [...(person.members.length === 0 ? ["Discord shows nothing of this person."] : []), ...warnings],
+      warnings: [...(person.members.length === 0 ? [say("roster.discord-shows-nothing-of-this-person")] : []), ...warnings],
       stale: !people.isKnown(),
     };
   }
@@ -122,5 +123,5 @@ interface RosterChanges {
 function inwardChange({ field, discord, roster, reason }: Difference, isWanted: boolean, isDone: boolean, isAsked: boolean): SyncChange {
   const action = field === "entry" ? "create_entry" : "set_roster";
   if (isWanted) return { field, discord, roster, action, applied: isDone, reason: null };
-  return { field, discord, roster, action: "none", applied: false, reason: isAsked ? reason : "Not asked for." };
+  return { field, discord, roster, action: "none", applied: false, reason: isAsked ? reason : say("roster.not-asked-for") };
 }

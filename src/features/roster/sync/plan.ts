@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { Deps } from "../../deps.ts";
 import { createHmac } from "node:crypto";
 import { requirePermission, requireWrite, type Call } from "../../../kernel/call.ts";
@@ -59,7 +60,7 @@ export function createSyncPlan(
     if (!people.isKnown()) throw new ProblemError("roster_stale", { retryAfter: 30 });
     const { within, view } = await draw(call);
     if (view.plan_hash !== planHash) {
-      const detail = "What differs is not what the plan was made of. Look at the plan again.";
+      const detail = say("roster.what-differs-is-not-what-the-plan");
       throw new ProblemError("invalid_transition", { detail, extra: { plan_hash: view.plan_hash } });
     }
     const { changed } = await people.apply({ ...call, idempotency: null }, within, () => people.isKnown());
@@ -86,7 +87,7 @@ export function createSyncPlan(
       requireWrite(call, syncPolicy.apply);
       const { dry_run, plan_hash } = SyncRosterInput.parse(given);
       if (dry_run) return (await draw(call)).view;
-      if (plan_hash === undefined) throw fieldError("/plan_hash", "required", "Make a dry run first, and name its plan.");
+      if (plan_hash === undefined) throw fieldError("/plan_hash", "required", say("callsigns.make-a-dry-run-first-and-name"));
       const done = await follow.inTurn(() => carryOut(call, plan_hash));
       follow.note(null);
       return done;

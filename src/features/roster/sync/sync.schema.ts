@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import { z } from "zod";
 import { Snowflake, text, Timestamp, UserRef } from "../../../kernel/fields.ts";
 import { rosterEvents } from "../states.ts";
@@ -59,7 +60,7 @@ export const SyncRosterInput = z
     dry_run: z.boolean().default(true),
     plan_hash: z
       .string()
-      .regex(/^[0-9a-f]{64}$/, "Name the plan of a dry run: 64 hexadecimal digits.")
+      .regex(/^[0-9a-f]{64}$/, say("callsigns.name-the-plan-of-a-dry-run"))
       .optional()
       .meta({ description: "Of the plan that is to be applied; needed unless `dry_run`" }),
   })

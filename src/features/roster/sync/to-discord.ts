@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { Deps } from "../../deps.ts";
 import type { Known } from "./compare.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -22,10 +23,10 @@ export interface ToDiscordDeps extends Deps<"database" | "audit" | "events" | "g
 
 export type ToDiscord = ReturnType<typeof createToDiscord>;
 
-const unreachable: Performed = { outcome: "retry", detail: "Discord could not be reached.", mayBeDone: false };
+const unreachable: Performed = { outcome: "retry", detail: say("discord.discord-could-not-be-reached"), mayBeDone: false };
 
 /** Who could not be given the role of the roster is not left without any. */
-const keptFor = "The role of the roster could not be given; this one stays until it is.";
+const keptFor = say("roster.the-role-of-the-roster-could-not");
 
 /** Makes Discord what the roster says of one person. */
 export function createToDiscord(deps: ToDiscordDeps, people: People) {
@@ -52,7 +53,10 @@ export function createToDiscord(deps: ToDiscordDeps, people: People) {
         carried.changes.push(isKept ? { ...change, reason: keptFor } : change);
         continue;
       }
-      const every = { id: `roster-sync:${call.requestId}:${index.toString()}`, reason: input.reason ?? "Brought in line with the roster." };
+      const every = {
+        id: `roster-sync:${call.requestId}:${index.toString()}`,
+        reason: input.reason ?? say("roster.brought-in-line-with-the-roster"),
+      };
       const performed = await perform(carried.isCut, { ...wish, ...every, userId: person.id });
       const applied = performed.outcome === "done";
       carried.changes.push({ ...change, applied, reason: performed.detail });
@@ -109,7 +113,7 @@ export function createToDiscord(deps: ToDiscordDeps, people: People) {
      * roster_stale
      */
     async toDiscord(call: Call, known: Known, entry: RosterEntry | null, present: Present): Promise<SyncMemberView> {
-      if (entry === null) return present([], ["The person is not on the roster: nothing is given or taken."]);
+      if (entry === null) return present([], [say("roster.the-person-is-not-on-the-roster")]);
       const { person, input } = known;
       const role = entry.staffRole === null ? undefined : access.role(entry.staffRole);
       const callsign = await callsignOf(entry);
@@ -125,7 +129,7 @@ export function createToDiscord(deps: ToDiscordDeps, people: People) {
       }
       if (!people.isKnown()) throw new ProblemError("roster_stale", { retryAfter: 30 });
       const carried = await performAll(call, known, changes);
-      if (carried.isCut) warnings.push("Discord could not be reached for everything: ask again in a while.");
+      if (carried.isCut) warnings.push(say("roster.discord-could-not-be-reached-for-everything"));
       const view = present(carried.changes, warnings);
       if (carried.done.length === 0) return view;
       return await database.write(call, async (tx) => {

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { Deps } from "../../deps.ts";
 import type { Database, Tx } from "../../../database/database.ts";
 import { earliestOf, firstOf } from "../../../database/earliest.ts";
@@ -57,7 +58,7 @@ export function createAgreements(deps: AgreementDeps) {
     const status = agreementStatusAt(row, tx.now);
     const permission = registryPermissions.sweep;
     if (status === row.status) return;
-    if (status === "ended") await rows.end(tx, row, { reason: "It was made until then.", permission });
+    if (status === "ended") await rows.end(tx, row, { reason: say("servers.it-was-made-until-then"), permission });
     else await rows.change(tx, row, { status }, { action: "agreement.start", permission });
   }
 

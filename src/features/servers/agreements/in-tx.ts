@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import { z } from "zod";
 import type { Tx } from "../../../database/database.ts";
 import { isoOrNull } from "../../../kernel/fields.ts";
@@ -149,9 +150,9 @@ async function allIdsOf(tx: Tx, serverIds: readonly string[]): Promise<string[]>
 }
 
 function resultOf(done: number, all: number): Undone {
-  if (done === all) return { restored: true, detail: "The agreements are as they were before." };
+  if (done === all) return { restored: true, detail: say("servers.the-agreements-are-as-they-were-before") };
   return {
     restored: false,
-    detail: `${done.toString()} of ${all.toString()} agreements are as they were before; the others ended or changed meanwhile.`,
+    detail: say("servers.of-agreements-are-as-they-were-before", { done, all }),
   };
 }

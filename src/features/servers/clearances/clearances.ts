@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { Deps } from "../../deps.ts";
 import { z } from "zod";
 import type { ReadClient, Tx, TransactionClient } from "../../../database/database.ts";
@@ -69,7 +70,7 @@ export function createClearances({ database, audit, events, cursors, clock, logg
       for (const { id } of due) {
         const row = await loadForUpdate(tx, id);
         if (row.status !== active || isInForce(row, tx.now)) continue;
-        await change(tx, id, { status: "expired", endedAt: tx.now, endReason: "It was valid until then." }, "expire", note);
+        await change(tx, id, { status: "expired", endedAt: tx.now, endReason: say("servers.it-was-valid-until-then") }, "expire", note);
       }
       return due.length;
     });
@@ -81,7 +82,7 @@ export function createClearances({ database, audit, events, cursors, clock, logg
       tx: Tx,
       { permission, ...wanted }: RequestedClearance,
     ): Promise<{ id: string; undo: { clearance_id: string } } | { skipped: string }> {
-      if (wanted.validUntil !== null && wanted.validUntil <= tx.now) return { skipped: "The clearance would be over already." };
+      if (wanted.validUntil !== null && wanted.validUntil <= tx.now) return { skipped: say("servers.the-clearance-would-be-over-already") };
       const id = uuid7(tx.now.getTime());
       const row = await tx.db.poachClearance.create({ data: { ...wanted, id, status: active, createdAt: tx.now } });
       recordChange(tx, row, "grant", { permission });
@@ -91,9 +92,11 @@ export function createClearances({ database, audit, events, cursors, clock, logg
     /** A clearance, used or not, is taken back; anyone who was recruited with it stays. @throws ProblemError record_not_found */
     async revokeClearanceInTx(tx: Tx, id: string, note: { reason: string; permission: string }) {
       const row = await loadForUpdate(tx, id);
-      if (row.status !== "used" && !isInForce(row, tx.now)) return { restored: false, detail: "The clearance was over already." };
+      if (row.status !== "used" && !isInForce(row, tx.now))
+        return { restored: false, detail: say("servers.the-clearance-was-over-already") };
       await change(tx, id, { status: "revoked", endedAt: tx.now, endReason: note.reason }, "revoke", note);
-      const detail = row.status === "used" ? "The clearance was revoked after it had been used." : "The clearance was revoked.";
+      const detail =
+        row.status === "used" ? say("servers.the-clearance-was-revoked-after-it-had") : say("servers.the-clearance-was-revoked");
       return { restored: true, detail };
     },
 
@@ -103,7 +106,7 @@ export function createClearances({ database, audit, events, cursors, clock, logg
       { id, reference, permission }: { id: string; reference: string; permission: string },
     ): Promise<{ undo: z.infer<typeof UseUndo> } | { skipped: string }> {
       const row = await loadForUpdate(tx, id);
-      if (!isInForce(row, tx.now)) return { skipped: "The clearance is over or used already." };
+      if (!isInForce(row, tx.now)) return { skipped: say("servers.the-clearance-is-over-or-used-already") };
       const used = { status: "used", usedReference: reference, endedAt: tx.now, endReason: null };
       await change(tx, id, used, "use", { permission });
       return { undo: { clearance_id: id, reference } };
@@ -114,9 +117,9 @@ export function createClearances({ database, audit, events, cursors, clock, logg
       const { clearance_id: id, reference } = UseUndo.parse(undo);
       const row = await loadForUpdate(tx, id);
       if (row.status !== "used" || row.usedReference !== reference)
-        return { restored: false, detail: "The clearance was revoked or given back already." };
+        return { restored: false, detail: say("servers.the-clearance-was-revoked-or-given-back") };
       await change(tx, id, { status: active, usedReference: null, endedAt: null, endReason: null }, "unuse", note);
-      return { restored: true, detail: "The clearance can be used again." };
+      return { restored: true, detail: say("servers.the-clearance-can-be-used-again") };
     },
 
     /** The clearances of somebody that can be used at a moment, the oldest first. */

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import { z } from "zod";
 import { Duration, parseDuration, Snowflake, Timestamp, text } from "../../../kernel/fields.ts";
 import { addSeconds } from "../../../kernel/clock.ts";
@@ -14,7 +15,7 @@ type End = { until?: string | null | undefined; duration?: string | null | undef
 
 function checkEnd({ until, duration }: End, context: z.RefinementCtx): void {
   if (until !== undefined && duration !== undefined) {
-    context.addIssue({ code: "custom", path: ["duration"], message: "Send until or duration, not both." });
+    context.addIssue({ code: "custom", path: ["duration"], message: say("staff.send-until-or-duration-not-both") });
   }
 }
 

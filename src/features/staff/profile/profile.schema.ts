@@ -1,9 +1,10 @@
+import { say } from "../../../kit/say.ts";
 import { z } from "zod";
 import { redacted, Snowflake, Timestamp, UserRef, text } from "../../../kernel/fields.ts";
 import { isTimeZone } from "../quiet-hours.ts";
 import { StaffLevel, staffLimits, StaffStatus } from "../staff.schema.ts";
 
-const ClockTime = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, "Write a time of day such as 22:00.");
+const ClockTime = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, say("staff.write-a-time-of-day-such-as"));
 
 const QuietHours = z
   .strictObject({
@@ -22,7 +23,7 @@ export const Availability = z.enum(["available", "unavailable"]).meta({ id: "Sta
 const TimeZone = z
   .string()
   .max(staffLimits.timezone)
-  .refine(isTimeZone, { message: "Write an IANA time zone such as Europe/Berlin.", params: { code: "unknown_timezone" } })
+  .refine(isTimeZone, { message: say("staff.write-an-iana-time-zone-such-as"), params: { code: "unknown_timezone" } })
   .meta({ description: "An IANA time zone", example: "Europe/Berlin" });
 
 export const UpdateProfileInput = z
@@ -33,7 +34,7 @@ export const UpdateProfileInput = z
     availability: Availability.optional(),
   })
   .refine((input) => Object.values(input).some((value) => value !== undefined), {
-    message: "Change at least one thing.",
+    message: say("staff.change-at-least-one-thing"),
     params: { code: "required" },
   })
   .meta({ id: "UpdateStaffProfileInput", description: "Fields that are not sent stay" });

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { Deps } from "../../deps.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { StaffProfile } from "../../../generated/sqlite/client.ts";
@@ -101,7 +102,7 @@ export function createProfileStore({ database, audit, events, access, roster }: 
       audit.record(tx, {
         action: "staff.loa_end",
         user: userId,
-        reason: "The leave is over.",
+        reason: say("staff.the-leave-is-over"),
         before: { leave: wireLeave(leave) },
         after: { leave: null },
         permission: "system.act",

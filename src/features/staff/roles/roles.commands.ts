@@ -7,7 +7,7 @@ import type { Entry, FieldSpec, CommandInput, OptionSpec } from "../../../comman
 import { picked, textIn } from "../../../commands/input.ts";
 import { enumLabel } from "../../../commands/show.ts";
 import { readView } from "../../../commands/records.ts";
-import type { Translate } from "../../../kit/say.ts";
+import { say, type Translate } from "../../../kit/say.ts";
 
 const command = "staffrole";
 const key: OptionSpec = { name: "key", kind: "text", required: true, completes: "staff-role", max: 50 };
@@ -44,11 +44,7 @@ function withoutRole(mapped: readonly string[], given: CommandInput): readonly s
   const id = textIn(given, "discord-role") ?? textIn(given, "discord-role-id");
   const rest = mapped.filter((ref) => ref.split(":")[1] !== id);
   if (rest.length === mapped.length)
-    throw fieldError(
-      "/discord-role",
-      id === undefined ? "required" : "unknown_role",
-      "Name a Discord role that stands for this staff role.",
-    );
+    throw fieldError("/discord-role", id === undefined ? "required" : "unknown_role", say("staff.name-a-discord-role-that-stands-for"));
   return rest;
 }
 

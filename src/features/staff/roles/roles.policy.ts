@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { GuildState } from "../../../discord/guild-state.ts";
 import { ProblemError, validationProblem } from "../../../kernel/errors.ts";
 import { onWire } from "../../../kernel/wire.ts";
@@ -51,10 +52,10 @@ export function requireDiscordRoles(wanted: PutStaffRoleInput["discord"], before
     ];
     const guild = guilds.find((one) => one.id === guild_id && one.present);
     if (guild === undefined)
-      return guilds.length === 0
-        ? []
-        : wrong("guild_id", "unknown_guild", "The service does not know this guild; is the bot a member of it?");
-    return guildState.role(guild_id, role_id) === undefined ? wrong("role_id", "unknown_role", `${guild.name} has no such role.`) : [];
+      return guilds.length === 0 ? [] : wrong("guild_id", "unknown_guild", say("staff.the-service-does-not-know-this-guild"));
+    return guildState.role(guild_id, role_id) === undefined
+      ? wrong("role_id", "unknown_role", say("staff.has-no-such-role", { name: guild.name }))
+      : [];
   });
   if (errors.length > 0) throw validationProblem(errors);
 }
@@ -93,7 +94,7 @@ export function isAboutAccess(before: StaffRoleRecord | null, after: StaffRoleRe
 
 /** What a change does, in plain words. */
 export function summaryOf(key: string, before: StaffRoleRecord | null, after: StaffRoleRecord | null): string {
-  if (after === null) return `Delete the staff role ${key}.`;
+  if (after === null) return say("staff.delete-the-staff-role", { key });
   const verb = before === null ? "Create" : "Change";
   const count = after.discord.length;
   return `${verb} the staff role ${key}: level ${after.level}, rank ${after.rank.toString()}, ${count.toString()} Discord role${count === 1 ? "" : "s"}.`;
@@ -109,7 +110,7 @@ export function requireUnclaimed(claims: readonly { guildId: string; roleId: str
   const [claim] = claims;
   if (claim === undefined) return;
   throw new ProblemError("duplicate_active_record", {
-    detail: `The Discord role ${claim.roleId} already stands for the staff role ${claim.staffRoleKey}.`,
+    detail: say("staff.the-discord-role-already-stands-for-the", { id: claim.roleId, key: claim.staffRoleKey }),
     extra: { guild_id: claim.guildId, role_id: claim.roleId, staff_role: claim.staffRoleKey },
   });
 }

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import { z } from "zod";
 import { Snowflake, listQuery, text } from "../../../kernel/fields.ts";
 import { RoleKey, StaffLevel, staffLimits } from "../staff.schema.ts";
@@ -54,8 +55,8 @@ function checkDiscord({ discord = [] }: { discord?: { guild_id: string; role_id:
       ["discord", index, "role_id"],
       (code: string, message: string) => context.addIssue({ code: "custom", path, message, params: { code } }),
     ];
-    if (seen.has(ref)) wrong("repeated", "This Discord role is in the list already.");
-    if (guild_id === role_id) wrong("everyone_role", "Everybody holds @everyone; it cannot stand for a staff role.");
+    if (seen.has(ref)) wrong("repeated", say("staff.this-discord-role-is-in-the-list"));
+    if (guild_id === role_id) wrong("everyone_role", say("staff.everybody-holds-everyone-it-cannot-stand-for"));
     seen.add(ref);
   }
 }
@@ -70,7 +71,7 @@ export const PatchStaffRoleInput = z
   .strictObject(z.object(settings).partial().shape)
   .superRefine(checkDiscord)
   .refine((input) => Object.values(input).some((value) => value !== undefined), {
-    message: "Change at least one thing.",
+    message: say("staff.change-at-least-one-thing"),
     params: { code: "required" },
   })
   .meta({ id: "PatchStaffRoleInput", description: "Fields that are not sent stay" });

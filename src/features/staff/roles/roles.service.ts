@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { Deps } from "../../deps.ts";
 import type { Tx } from "../../../database/database.ts";
 import { requirePermission, requireWrite, type Call } from "../../../kernel/call.ts";
@@ -73,7 +74,7 @@ export function createStaffRolesService(deps: StaffRolesDeps) {
     permissions.requireHeld(tx.call, gains);
     permissions.requireWaiting(tx.call, newRefs(before, after));
     permissions.requireMayMap(tx.call, newRefs(before, after));
-    if (access.losesLastOwner(key, after)) throw new ProblemError("last_owner", { detail: "Nobody would be an owner any more." });
+    if (access.losesLastOwner(key, after)) throw new ProblemError("last_owner", { detail: say("staff.nobody-would-be-an-owner-any-more") });
     if (!isAboutAccess(before, after)) return undefined;
     return await confirmations.hold(tx, {
       action: "staffroles.change",

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { Database, Tx } from "../../../database/database.ts";
 import { requireWrite, type Call } from "../../../kernel/call.ts";
 import { fieldError, ProblemError } from "../../../kernel/errors.ts";
@@ -25,8 +26,9 @@ export function createSuspensionsService(deps: SuspensionsDeps) {
   /** @throws ProblemError record_not_found, hierarchy_violation */
   async function targetOf(call: Call, userId: string): Promise<Access> {
     const target = await findColleague(access, userId);
-    if (target.isOwner) throw new ProblemError("hierarchy_violation", { detail: "Owners cannot be suspended." });
-    if (call.actor?.id === userId) throw new ProblemError("hierarchy_violation", { detail: "Nobody suspends or reinstates themselves." });
+    if (target.isOwner) throw new ProblemError("hierarchy_violation", { detail: say("staff.owners-cannot-be-suspended") });
+    if (call.actor?.id === userId)
+      throw new ProblemError("hierarchy_violation", { detail: say("staff.nobody-suspends-or-reinstates-themselves") });
     permissions.requireRankAbove(call, target.rank);
     return target;
   }
@@ -39,7 +41,8 @@ export function createSuspensionsService(deps: SuspensionsDeps) {
       const target = await targetOf(call, userId);
       return await database.write(call, async (tx) => {
         const expiresAt = endOf(input, tx.now);
-        if (expiresAt !== null && expiresAt <= tx.now) throw fieldError("/until", "in_the_past", "A suspension ends after it begins.");
+        if (expiresAt !== null && expiresAt <= tx.now)
+          throw fieldError("/until", "in_the_past", say("staff.a-suspension-ends-after-it-begins"));
         const { rows } = await permissions.userRows.open(tx, userId);
         const running = permissions.suspensionAt(rows, tx.now);
         if (running !== undefined) throw illegal("suspended", "suspend", ["reinstate"], { suspension: presentSuspension(running) });

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { AuditEntry } from "../../../generated/sqlite/client.ts";
 import { byId, sourceOf, type Source } from "../source.ts";
 
@@ -7,29 +8,29 @@ type Wording = Readonly<Record<string, readonly [event: string, summary: string]
 /** What audited actions mean for the person they were done to: the event, and the same in plain words. */
 const audited: Readonly<Record<AuditedKind, Wording>> = {
   authorization: {
-    "authorization_session.create": ["requested", "Was asked for access."],
-    "authorization_session.decline": ["declined", "Said no when asked for access."],
-    "authorization_session.expire": ["unanswered", "Did not answer in time when asked for access."],
-    "authorization_session.cancel": ["called_off", "Being asked for access was called off."],
-    "authorization_session.fail": ["failed", "Being asked for access ended in a failure."],
-    "authorization.grant": ["granted", "Granted access."],
-    "authorization.revoke": ["revoked", "Access, or being asked for it, was taken back."],
-    "authorization.lose": ["lost", "Discord no longer accepts the grant."],
-    "authorization.expire": ["expired", "The grant ran out."],
-    "user.erase": ["erased", "What they had shared was deleted, as they wished."],
-    "user.erase_again": ["erased", "What they had shared was deleted again: an older backup had brought it back."],
-    "user.redact": ["erased", "What they had shared was deleted by staff."],
+    "authorization_session.create": ["requested", say("timeline.was-asked-for-access")],
+    "authorization_session.decline": ["declined", say("timeline.said-no-when-asked-for-access")],
+    "authorization_session.expire": ["unanswered", say("timeline.did-not-answer-in-time-when-asked")],
+    "authorization_session.cancel": ["called_off", say("timeline.being-asked-for-access-was-called-off")],
+    "authorization_session.fail": ["failed", say("timeline.being-asked-for-access-ended-in-a")],
+    "authorization.grant": ["granted", say("timeline.granted-access")],
+    "authorization.revoke": ["revoked", say("timeline.access-or-being-asked-for-it-was")],
+    "authorization.lose": ["lost", say("timeline.discord-no-longer-accepts-the-grant")],
+    "authorization.expire": ["expired", say("timeline.the-grant-ran-out")],
+    "user.erase": ["erased", say("timeline.what-they-had-shared-was-deleted-as")],
+    "user.erase_again": ["erased", say("timeline.what-they-had-shared-was-deleted-again")],
+    "user.redact": ["erased", say("timeline.what-they-had-shared-was-deleted-by")],
   },
-  match: { "match.resolve": ["resolved", "A match was looked at and decided about."] },
+  match: { "match.resolve": ["resolved", say("timeline.a-match-was-looked-at-and-decided")] },
   staff: {
-    "staff.suspend": ["suspended", "Was suspended from staff."],
-    "staff.reinstate": ["reinstated", "Was reinstated as staff."],
-    "staff.loa_start": ["leave_started", "Took leave, or planned it."],
-    "staff.loa_end": ["leave_ended", "Came back from leave, or called it off."],
-    "user_permissions.update": ["permissions_changed", "Personal permissions were changed."],
-    "user_permissions.expire": ["permissions_expired", "Personal permissions ran out."],
-    "owner.create": ["owner_added", "Became an owner."],
-    "owner.remove": ["owner_removed", "Is no longer an owner."],
+    "staff.suspend": ["suspended", say("timeline.was-suspended-from-staff")],
+    "staff.reinstate": ["reinstated", say("timeline.was-reinstated-as-staff")],
+    "staff.loa_start": ["leave_started", say("timeline.took-leave-or-planned-it")],
+    "staff.loa_end": ["leave_ended", say("timeline.came-back-from-leave-or-called-it")],
+    "user_permissions.update": ["permissions_changed", say("timeline.personal-permissions-were-changed")],
+    "user_permissions.expire": ["permissions_expired", say("timeline.personal-permissions-ran-out")],
+    "owner.create": ["owner_added", say("timeline.became-an-owner")],
+    "owner.remove": ["owner_removed", say("timeline.is-no-longer-an-owner")],
   },
 };
 

@@ -1,18 +1,19 @@
+import { say } from "../../../kit/say.ts";
 import type { NativeAction } from "../../../generated/sqlite/client.ts";
 import { isoOrNull } from "../../../kernel/fields.ts";
 import type { NativeActionKind } from "../../../kernel/vocabulary.ts";
 import { byId, sourceOf } from "../source.ts";
 
 const tellings: Readonly<Record<NativeActionKind, (guild: string, until: string | null) => string>> = {
-  ban: (guild) => `Was banned by hand on the server ${guild}.`,
-  unban: (guild) => `Was unbanned by hand on the server ${guild}.`,
-  kick: (guild) => `Was kicked by hand from the server ${guild}.`,
-  timeout: (guild, until) => `Was timed out by hand on the server ${guild} until ${until ?? "–"}.`,
-  timeout_lift: (guild) => `A timeout was lifted by hand on the server ${guild}.`,
+  ban: (guild) => say("timeline.was-banned-by-hand-on-the-server", { guild }),
+  unban: (guild) => say("timeline.was-unbanned-by-hand-on-the-server", { guild }),
+  kick: (guild) => say("timeline.was-kicked-by-hand-from-the-server", { guild }),
+  timeout: (guild, until) => say("timeline.was-timed-out-by-hand-on-the", { guild, at: until ?? "–" }),
+  timeout_lift: (guild) => say("timeline.a-timeout-was-lifted-by-hand-on", { guild }),
 };
 
 function summaryOf({ kind, guildId, until, reason, rule }: NativeAction): string {
-  if (rule !== null) return `AutoMod timed them out on the server ${guildId}, by the rule: ${rule}`;
+  if (rule !== null) return say("timeline.automod-timed-them-out-on-the-server", { guild: guildId, rule });
   const told = tellings[kind as NativeActionKind](guildId, isoOrNull(until));
   return reason === null ? told : `${told} Reason given: ${reason}`;
 }

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type {
   AccountLink,
   BlacklistVersion,
@@ -32,7 +33,7 @@ const matchOpened = sourceOf<Match>({
   time: "firstSeenAt",
   tell: (row, asked) => ({
     event: "opened",
-    summary: `Matches a record: ${row.kind}, ${row.severity}.`,
+    summary: say("timeline.matches-a-record", { kind: row.kind, severity: row.severity }),
     userId: row.userId,
     recordId: row.id,
     ...behind(row, asked),
@@ -45,7 +46,7 @@ const matchClosed = sourceOf<Match>({
   time: "closedAt",
   tell: (row, asked) => ({
     event: "closed",
-    summary: `No longer matches a record: ${row.kind}, ${row.status}.`,
+    summary: say("timeline.no-longer-matches-a-record", { kind: row.kind, status: row.status }),
     userId: row.userId,
     recordId: row.id,
     ...behind(row, asked),
@@ -117,7 +118,7 @@ const requestFiled = sourceOf<Request>({
   about: aboutThem,
   tell: (row, asked) => ({
     event: "filed",
-    summary: `A request was filed: ${row.type}.`,
+    summary: say("timeline.a-request-was-filed", { kind: row.type }),
     userId: subjectOf(row, asked),
     reference: row.reference,
     recordId: row.id,
@@ -135,7 +136,7 @@ const requestDecided = sourceOf<Request>({
   about: aboutThem,
   tell: (row, asked) => ({
     event: "decided",
-    summary: `A request was decided: ${row.type}, ${row.status}.`,
+    summary: say("timeline.a-request-was-decided", { kind: row.type, status: row.status }),
     userId: subjectOf(row, asked),
     reference: row.reference,
     recordId: row.id,
@@ -164,7 +165,13 @@ const linkMade = sourceOf<AccountLink>({
   about: ownLinks,
   tell(row, asked) {
     const { userId, other } = endsOf(row, asked);
-    return { event: "created", summary: `Linked with the account ${other}.`, userId, recordId: row.id, actorId: row.createdBy };
+    return {
+      event: "created",
+      summary: say("timeline.linked-with-the-account", { id: other }),
+      userId,
+      recordId: row.id,
+      actorId: row.createdBy,
+    };
   },
 });
 
@@ -178,7 +185,13 @@ const linkEnded = sourceOf<AccountLink>({
   about: ownLinks,
   tell(row, asked) {
     const { userId, other } = endsOf(row, asked);
-    return { event: "ended", summary: `No longer linked with the account ${other}.`, userId, recordId: row.id, actorId: row.endedBy };
+    return {
+      event: "ended",
+      summary: say("timeline.no-longer-linked-with-the-account", { id: other }),
+      userId,
+      recordId: row.id,
+      actorId: row.endedBy,
+    };
   },
 });
 
@@ -207,7 +220,7 @@ export const caseOpened = sourceOf<Row>({
   time: "createdAt",
   tell: (row, asked) => ({
     event: "opened",
-    summary: `A case was opened: ${row.type}.`,
+    summary: say("timeline.a-case-was-opened", { kind: row.type }),
     userId: caseSubject(row, asked),
     reference: caseReference(row.number),
     recordId: row.id,
@@ -221,7 +234,7 @@ export const caseClosed = sourceOf<Row>({
   time: "closedAt",
   tell: (row, asked) => ({
     event: "closed",
-    summary: `A case was closed: ${row.type}, ${row.outcome ?? row.status}.`,
+    summary: say("timeline.a-case-was-closed", { kind: row.type, outcome: row.outcome ?? row.status }),
     userId: caseSubject(row, asked),
     reference: caseReference(row.number),
     recordId: row.id,

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { RequestChanges, Request } from "../requests/workflows.policy.ts";
 import { urgencyFactor } from "../requests/timers.ts";
 import { isDeepStrictEqual } from "node:util";
@@ -67,18 +68,18 @@ export function understandAmend(kind: Kind, body: unknown): Amendment {
     path: issue.path.map((step) => spelled.get(String(step)) ?? step),
   }));
   if (!isFlat) issues.push(...Object.keys(rest).map((key) => unknownField(key)));
-  else if (Object.keys(given).length === 0) issues.push(refused([], "required", "Send what changes."));
-  if (spelled.size < known.length) issues.push(refused([], "conflicting_fields", "A field stands twice."));
+  else if (Object.keys(given).length === 0) issues.push(refused([], "required", say("workflows.send-what-changes")));
+  if (spelled.size < known.length) issues.push(refused([], "conflicting_fields", say("workflows.a-field-stands-twice")));
   if (!parsed.success || issues.length > 0) throw new z.ZodError(issues);
   const { payload, reason_public: shown = null, reason_internal: internal = null, ...fields } = parsed.data;
   const changes = isFlat ? rest : payload;
   const isEmpty = changes === undefined || Object.keys(changes).length === 0;
-  if (isEmpty && Object.keys(fields).length === 0) throw new z.ZodError([refused([], "required", "Send what changes.")]);
+  if (isEmpty && Object.keys(fields).length === 0) throw new z.ZodError([refused([], "required", say("workflows.send-what-changes"))]);
   return { described: fields, payload: isEmpty ? undefined : changes, isFlat, reasonPublic: shown, reasonInternal: internal };
 }
 
 function unknownField(key: string): z.core.$ZodIssue {
-  return refused([key], "unknown_field", "Beside payload, only what describes a request stands here.");
+  return refused([key], "unknown_field", say("workflows.beside-payload-only-what-describes-a-request"));
 }
 
 function refused(path: string[], code: string, message: string): z.core.$ZodIssue {
@@ -149,6 +150,6 @@ export function amenderOf(context: Context, payload: unknown, fields: Described)
 /** @throws ProblemError permission_denied for a requester who is not staff and sets the haste */
 export function requireHaste({ can }: Context, fields: Described): void {
   if (!Object.keys(fields).some((name) => forStaff.has(name)) || can(review) || can(amendPermission)) return;
-  const detail = "Priority and urgency are set by staff.";
+  const detail = say("workflows.priority-and-urgency-are-set-by-staff");
   throw new ProblemError("permission_denied", { detail, extra: { required: review, missing_in: "acting_user" } });
 }

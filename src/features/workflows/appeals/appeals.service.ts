@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { GuildState } from "../../../discord/guild-state.ts";
 import type { Tx } from "../../../database/database.ts";
 import { webCall, type Call } from "../../../kernel/call.ts";
@@ -240,7 +241,8 @@ async function requireFew(tx: Tx, userId: string, filedId: string): Promise<void
     take: maxPerDay,
   });
   const retryAfter = secondsUntilFewer(recent, tx.now);
-  if (retryAfter !== undefined) throw new ProblemError("rate_limited", { detail: "You have filed too many appeals today.", retryAfter });
+  if (retryAfter !== undefined)
+    throw new ProblemError("rate_limited", { detail: say("workflows.you-have-filed-too-many-appeals-today"), retryAfter });
 }
 
 /** How long until the oldest of the last appeals of a person is a day old; undefined where it is, or where they are few. */

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import { z } from "zod";
 import { text, Timestamp } from "../../../kernel/fields.ts";
 
@@ -26,7 +27,7 @@ const Questions = z
         context.addIssue({
           code: "custom",
           path: [index, "question"],
-          message: "This question stands here twice.",
+          message: say("workflows.this-question-stands-here-twice"),
           params: { code: "duplicate" },
         });
   });

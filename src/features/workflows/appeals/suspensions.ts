@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { Logger } from "pino";
 import type { Tx } from "../../../database/database.ts";
 import { requirePermission, type Call } from "../../../kernel/call.ts";
@@ -28,8 +29,8 @@ interface Suspending {
 }
 
 const permission = "blacklist.revoke";
-const begun = { reason: "An appeal about it is open.", permission } as const;
-const over = { reason: "No open appeal suspends it any more.", permission: "system.act" } as const;
+const begun = { reason: say("workflows.an-appeal-about-it-is-open"), permission } as const;
+const over = { reason: say("workflows.no-open-appeal-suspends-it-any-more"), permission: "system.act" } as const;
 const suspendingKinds = workflowKinds.filter((type) => kinds[type].suspends !== undefined);
 const batch = 100;
 
@@ -81,7 +82,7 @@ export function createSuspensions({ database, blacklist, logger }: SuspensionDep
         requirePermission(tx.call, permission);
         const id = await recordOf(tx, is);
         if (id === undefined || !(await blacklist.suspendInTx(tx, id, begun)))
-          throw fieldError("/suspend", "not_offered", "Only a record on the blacklist that counts can be suspended.");
+          throw fieldError("/suspend", "not_offered", say("workflows.only-a-record-on-the-blacklist-that"));
       }
       const left = was === undefined ? undefined : await recordOf(tx, was);
       if (left !== undefined) await resume(tx, left);

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { Deps } from "../../deps.ts";
 import { z } from "zod";
 import { requireWrite, type Call } from "../../../kernel/call.ts";
@@ -88,7 +89,7 @@ export function createBulk({ database, audit, reach, decide }: BulkDeps) {
     async decideMany(call: Call, given: unknown, { isDryRun = false }: { isDryRun?: boolean } = {}): Promise<BulkAnswer> {
       requireWrite(call, permission);
       if (call.actor === null)
-        throw new ProblemError("acting_user_required", { detail: "A decision is a person's: name them in X-Acting-User." });
+        throw new ProblemError("acting_user_required", { detail: say("workflows.a-decision-is-a-persons-name-them") });
       const items = itemsOf(BulkBody.parse(given, { reportInput: true }));
       const replay = isDryRun ? undefined : await database.findReplay(call);
       if (replay !== undefined) return visible(call, replay.value as BulkAnswer, await find(call, items));

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import { madeAt } from "../../../kernel/ids.ts";
 import type { ReadClient, TransactionClient } from "../../../database/database.ts";
 import type { Deps } from "../../deps.ts";
@@ -76,19 +77,21 @@ export function createChecks(parts: ChecksDeps) {
 /** Servers and names are known as of the last reading. */
 async function checkAuthorization({ db, userId, now }: Checked): Promise<Finding> {
   const grant = await db.authorization.findUnique({ where: { userId } });
-  if (grant === null) return warn("They never let us read their servers.");
-  if (grant.status !== "active") return warn(`Their authorization has ended: ${grant.status.replaceAll("_", " ")}.`);
-  if (grant.expiresAt !== null && grant.expiresAt <= now) return warn("Their authorization has expired.");
+  if (grant === null) return warn(say("workflows.they-never-let-us-read-their-servers"));
+  if (grant.status !== "active") return warn(say("workflows.their-authorization-has-ended", { status: grant.status.replaceAll("_", " ") }));
+  if (grant.expiresAt !== null && grant.expiresAt <= now) return warn(say("workflows.their-authorization-has-expired"));
   const isFresh = (grant.refreshedAt ?? grant.grantedAt) >= addSeconds(now, -freshSeconds);
-  return isFresh ? pass("Their authorization is in force and fresh.") : warn("Their servers were last read more than seven days ago.");
+  return isFresh
+    ? pass(say("workflows.their-authorization-is-in-force-and-fresh"))
+    : warn(say("workflows.their-servers-were-last-read-more-than"));
 }
 
 async function checkMatches({ db, userId }: Checked): Promise<Finding> {
   const where = { userId, status: { in: ["grace", "open", "acknowledged", "confirmed"] }, kind: { notIn: ownChecks } };
   const rows = await db.match.findMany({ where, select: { severity: true, viaUserId: true } });
-  if (rows.length === 0) return pass("There is no open match.");
+  if (rows.length === 0) return pass(say("workflows.there-is-no-open-match"));
   const grave = rows.filter(({ severity }) => severity === "high" || severity === "critical").length;
-  const detail = `Open matches: ${rows.length.toString()}, of them grave: ${grave.toString()}.`;
+  const detail = say("workflows.open-matches-of-them-grave", { count: rows.length, grave });
   const found = grave > 0 ? fail(detail) : warn(detail);
   return rows.some(({ viaUserId }) => viaUserId !== null) ? { ...found, through_accounts: true } : found;
 }
@@ -104,8 +107,10 @@ async function checkBlacklist({ db, userId, accounts, now }: Checked): Promise<F
     select: { subjectId: true, status: true },
   });
   const inForce = rows.filter(({ status }) => status === "active" || status === "scheduled");
-  if (inForce.some(({ subjectId }) => subjectId === userId)) return fail("They are on the blacklist.");
-  return inForce.length > 0 ? fail("A confirmed linked account of theirs is on the blacklist.") : pass("They are not on the blacklist.");
+  if (inForce.some(({ subjectId }) => subjectId === userId)) return fail(say("workflows.they-are-on-the-blacklist"));
+  return inForce.length > 0
+    ? fail(say("workflows.a-confirmed-linked-account-of-theirs-is"))
+    : pass(say("workflows.they-are-not-on-the-blacklist"));
 }
 
 async function checkDenials({ db, userId, reference }: Checked): Promise<Finding> {
@@ -122,28 +127,28 @@ async function checkDenials({ db, userId, reference }: Checked): Promise<Finding
     select: { reference: true },
   });
   return newest === null
-    ? pass("No recruitment of them was denied.")
-    : warn(`Denied before: ${count.toString()}, last in ${newest.reference}.`);
+    ? pass(say("workflows.no-recruitment-of-them-was-denied"))
+    : warn(say("workflows.denied-before-last-in", { count, reference: newest.reference }));
 }
 
 function checkAge({ userId, now }: Checked): Promise<Finding> {
   const days = Math.floor((now.getTime() - madeAt(userId)) / (day * 1000));
-  const detail = `The account is ${Math.max(0, days).toString()} days old.`;
+  const detail = say("workflows.the-account-is-days-old", { days: Math.max(0, days) });
   return Promise.resolve(days < youngDays ? warn(detail) : pass(detail));
 }
 
 async function checkLinks({ db, userId, accounts }: Checked): Promise<Finding> {
   const where = { status: "active", confidence: "probable", OR: [{ userA: userId }, { userB: userId }] };
   const probable = await db.accountLink.count({ where });
-  if (accounts.length + probable === 0) return pass("No other account is linked to theirs.");
-  return warn(`Linked accounts: ${accounts.length.toString()} confirmed, ${probable.toString()} probable.`);
+  if (accounts.length + probable === 0) return pass(say("workflows.no-other-account-is-linked-to-theirs"));
+  return warn(say("workflows.linked-accounts-confirmed-probable", { confirmed: accounts.length, probable }));
 }
 
 async function checkRoster({ db, userId, parts: { roster } }: Checked): Promise<Finding> {
   const entry = await roster.find(db, userId);
-  if (entry !== null && roster.isLive(entry)) return fail(`They are on the roster already: ${entry.status}.`);
+  if (entry !== null && roster.isLive(entry)) return fail(say("workflows.they-are-on-the-roster-already", { status: entry.status }));
   const refusal = roster.whyNotBegin(entry);
-  return refusal === null ? pass("They are not on the roster.") : warn(refusal);
+  return refusal === null ? pass(say("workflows.they-are-not-on-the-roster")) : warn(refusal);
 }
 
 export const pass = (detail: string): Finding => ({ result: "pass", detail });
@@ -162,7 +167,7 @@ interface Bar {
 export async function checkNoPoach(checked: Checked): Promise<Finding> {
   const { db, userId, now, parts } = checked;
   const bars = await barsOf(checked);
-  if (bars.length === 0) return { result: "pass", detail: "No agreement between servers concerns them." };
+  if (bars.length === 0) return { result: "pass", detail: say("workflows.no-agreement-between-servers-concerns-them") };
   const clearances = await parts.registry.findClearances(db, userId, now);
   const named = [...bars.flatMap(({ from, to }) => [...from, ...to]), ...clearances.flatMap((one) => [one.fromServerId, one.toServerId])];
   const serverOf = await ownIds(db, named);
@@ -172,10 +177,10 @@ export async function checkNoPoach(checked: Checked): Promise<Finding> {
     from.map((id) => clearances.find((one) => has([id], one.fromServerId) && has(to, one.toServerId))),
   );
   if (used.flat().some((clearance) => clearance === undefined)) {
-    return { result: "fail", detail: "An agreement between servers keeps us from recruiting them." };
+    return { result: "fail", detail: say("workflows.an-agreement-between-servers-keeps-us-from") };
   }
   const references = [...new Set(used.flat().flatMap((clearance) => (clearance === undefined ? [] : [clearance.originReference])))];
-  return { result: "pass", detail: `Cleared by ${references.join(", ")}.` };
+  return { result: "pass", detail: say("workflows.cleared-by", { references: references.join(", ") }) };
 }
 
 /** The agreements of this community's servers with one somebody is in, or left less than its cooling-off ago, or matches. */

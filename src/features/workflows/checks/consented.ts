@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import { Prisma } from "../../../generated/sqlite/client.ts";
 import type { ConsentEnd } from "../../authorization/grants/consent-end.ts";
 import type { Deps } from "../../deps.ts";
@@ -8,7 +9,7 @@ import type { CheckView } from "../requests/workflows.schema.ts";
 import { tellOf } from "../requests/told.ts";
 
 /** What a check that rested on a consent comes to when that is over. */
-const endedDetail = "Ended with the consent it rested on.";
+const endedDetail = say("workflows.ended-with-the-consent-it-rested-on");
 
 /** The checks of a request, as they are stored. */
 export function checksOf(stored: unknown): CheckView[] {

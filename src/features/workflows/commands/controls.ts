@@ -19,7 +19,7 @@ import { reportOutcome } from "./outcomes.ts";
 import { changesSince, decisionText, locateRequest, readRequest, stepLine } from "./replies.ts";
 import { isMove, moveInput, type ReviewMove } from "./moves.ts";
 import { cut } from "../../../commands/show.ts";
-import { translator, type Translate } from "../../../kit/say.ts";
+import { say, translator, type Translate } from "../../../kit/say.ts";
 import type { Verbs } from "../../../commands/verbs.ts";
 
 /** A press on a card: everything it means stands in the custom id, so it works after a restart. */
@@ -193,7 +193,7 @@ export function createReviewControls({ verbs, kept, clock, refresh }: ReviewCont
         const looked = look[press.verb];
         if (looked !== undefined) return await looked(pressed);
         if (!isMove(press.verb))
-          throw new ProblemError("invalid_transition", { detail: "This card is of another version. Look it up anew." });
+          throw new ProblemError("invalid_transition", { detail: say("workflows.this-card-is-of-another-version-look") });
         return await decide(press.verb, pressed).catch((error: unknown) => {
           if (!isFilled || isDenial(error)) throw error;
           throw withOffer(error, () => ({ components: [again(pressed)] }));

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { Verbs } from "../../../commands/verbs.ts";
 import { fieldError } from "../../../kernel/errors.ts";
 import type { CommandInput, Entry, MenuSpec, MenuTarget, Reply, Wording } from "../../../commands/entry.ts";
@@ -98,12 +99,7 @@ export const requestMenuEntries: readonly Entry[] = [...messageAndPerson, native
 
 /** @throws ProblemError validation_failed for a web-hook */
 function offenderOf({ user }: MenuTarget): string {
-  if (user === undefined)
-    throw fieldError(
-      "/offender",
-      "invalid_value",
-      "A web-hook wrote this, which is nobody's account. Use /request poach for the offender.",
-    );
+  if (user === undefined) throw fieldError("/offender", "invalid_value", say("workflows.a-web-hook-wrote-this-which-is"));
   return user;
 }
 

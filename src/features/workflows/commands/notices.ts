@@ -4,7 +4,7 @@ import { languages, translator, type Translate } from "../../../kit/say.ts";
 import { cutText } from "../../../discord/cut-text.ts";
 import type { GuildState } from "../../../discord/guild-state.ts";
 import { escapeText } from "../../../discord/replies.ts";
-import { sentenceText } from "../../../discord/sentence.ts";
+import { sentenceText, plainSentence } from "../../../discord/sentence.ts";
 import type { NoticeTexts, PunishmentNotice } from "../effects/notice-texts.ts";
 
 export interface NoticeTextsDeps {
@@ -196,7 +196,7 @@ export function createNoticeTexts({ guildState, operator = nobodyNamed, appealPa
     withReason(amends, { guildId, reason }) {
       const { t } = senderOf(guildId);
       const all = amends.split("\n");
-      return [...all.slice(0, -1), `> ${cutText(lineText(t(`! ${reason}`)), maxReason)}`, ...all.slice(-1)].join("\n");
+      return [...all.slice(0, -1), `> ${cutText(lineText(plainSentence(reason, t)), maxReason)}`, ...all.slice(-1)].join("\n");
     },
   };
 }

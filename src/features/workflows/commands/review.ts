@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import { alertPresses } from "../../../commands/press.ts";
 import type { Verbs } from "../../../commands/verbs.ts";
 import type { CommentView } from "../comments/comments.schema.ts";
@@ -125,7 +126,7 @@ async function refuseNext(verbs: Verbs, call: Call, type = "poach"): Promise<nev
   } catch (error) {
     if (!(error instanceof ProblemError) || error.code !== "record_not_found") throw error;
   }
-  throw new ProblemError("record_not_found", { detail: "Nothing waits that you may take on." });
+  throw new ProblemError("record_not_found", { detail: say("workflows.nothing-waits-that-you-may-take-on") });
 }
 
 /** One line of a queue. */

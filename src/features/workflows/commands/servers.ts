@@ -2,7 +2,7 @@ import type { CommandInput, SourceSpec } from "../../../commands/entry.ts";
 import { textIn } from "../../../commands/input.ts";
 import { cut } from "../../../commands/show.ts";
 import { holds } from "../../../commands/sources.ts";
-import type { Translate } from "../../../kit/say.ts";
+import { say, type Translate } from "../../../kit/say.ts";
 import type { Verbs } from "../../../commands/verbs.ts";
 import type { Call } from "../../../kernel/call.ts";
 import { fieldError } from "../../../kernel/errors.ts";
@@ -45,8 +45,9 @@ function idOf(name: string, ours: readonly Server[]): string {
   const [first] = found;
   if (first !== undefined && found.length === 1) return first.id;
   const names = ours.map((server) => server.name ?? server.id).join(", ");
-  if (found.length > 1) throw fieldError(`/${serversOption}`, "ambiguous", `Several servers are called ${name}: name them by id.`);
-  throw fieldError(`/${serversOption}`, "unknown_server", `No server here is called ${name}. There are: ${names}.`);
+  if (found.length > 1)
+    throw fieldError(`/${serversOption}`, "ambiguous", say("workflows.several-servers-are-called-name-them-by", { name }));
+  throw fieldError(`/${serversOption}`, "unknown_server", say("workflows.no-server-here-is-called-there-are", { name, names }));
 }
 
 /** The served servers while some are being typed: each offer is what was typed so far, with one more. */

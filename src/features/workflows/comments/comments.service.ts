@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { Deps } from "../../deps.ts";
 import type { PermissionKey } from "../../../kernel/permissions.ts";
 import { tellOf } from "../requests/told.ts";
@@ -64,7 +65,7 @@ export function createComments(parts: CommentsDeps) {
     const isPartial = decider !== null && side !== "requester" && (await contextOf(tx.db, access, decider, request)).isConflicted;
     if (isPartial)
       throw new ProblemError("conflict_of_interest", {
-        detail: "You are involved in this request, so you do not take part in what is said about it.",
+        detail: say("workflows.you-are-involved-in-this-request-so"),
       });
     return { request, side, accounts };
   }
@@ -169,7 +170,7 @@ function createRecord({ audit, events, effects, notices }: Pick<CommentsDeps, "a
     const isForOneself = kinds[type as WorkflowKind].filedForOneself !== undefined;
     const content = notices.comment({ guildId: guildOf(origin), reference, kind: type, body, isForOneself });
     const message = { kind: "message_user", userId: requesterId, content, reason: reference } as const;
-    return [{ key: "notice.requester", ...discordEffect(message, { id, detail: "Message to the requester: a comment." }) }];
+    return [{ key: "notice.requester", ...discordEffect(message, { id, detail: say("workflows.message-to-the-requester-a-comment") }) }];
   }
 
   return async (tx: Tx, { request, comment, permission, action, side }: Said): Promise<void> => {
@@ -194,16 +195,16 @@ function requireWriter(tx: Tx, request: Request, side: Side, visibility: string)
     requireWrite(tx.call, permission);
     return permission;
   }
-  if (visibility !== "requester") throw fieldError("/visibility", "not_offered", "On your own request you write to those who decide it.");
+  if (visibility !== "requester") throw fieldError("/visibility", "not_offered", say("workflows.on-your-own-request-you-write-to"));
   const ended = endedAt(request, tx.now);
   if (ended !== null && tx.now >= addSeconds(ended, afterwordSeconds))
-    throw refused(request, tx, "The request ended more than 30 days ago.");
+    throw refused(request, tx, say("workflows.the-request-ended-more-than-30-days"));
   return `workflows.${request.type as WorkflowKind}.create`;
 }
 
 async function requirePlace(tx: Tx, request: Request): Promise<void> {
   const count = await tx.db.workflowComment.count({ where: { requestId: request.id } });
-  if (count >= maxComments) throw refused(request, tx, "A request holds at most 1,000 comments.");
+  if (count >= maxComments) throw refused(request, tx, say("workflows.a-request-holds-at-most-1-000"));
 }
 
 function refused(request: Request, tx: Tx, detail: string): ProblemError {
@@ -221,19 +222,19 @@ interface Answered {
 async function requireAnswerable(tx: Tx, { request, accounts, visibility, id }: Answered): Promise<void> {
   const where = { id, requestId: request.id, ...visibleComments(tx.call, request, accounts) };
   const found = await tx.db.workflowComment.findFirst({ where, select: { visibility: true } });
-  if (found === null) throw fieldError("/reply_to", "unknown_reference", "There is no such comment on this request.");
+  if (found === null) throw fieldError("/reply_to", "unknown_reference", say("workflows.there-is-no-such-comment-on-this"));
   if (visibility === "requester" && found.visibility !== "requester")
-    throw fieldError("/reply_to", "not_offered", "An internal comment is answered internally.");
+    throw fieldError("/reply_to", "not_offered", say("workflows.an-internal-comment-is-answered-internally"));
 }
 
 /** @throws ProblemError permission_denied, precondition_failed, invalid_transition */
 function requireEditable(tx: Tx, comment: WorkflowComment, ifMatch: number | undefined): void {
   const actor = tx.call.actor?.id;
   if (actor === undefined || comment.authorId !== actor)
-    throw new ProblemError("permission_denied", { detail: "Nobody but its author changes a comment." });
+    throw new ProblemError("permission_denied", { detail: say("workflows.nobody-but-its-author-changes-a-comment") });
   requireRevision(ifMatch, comment.revision);
   if (tx.now >= addSeconds(comment.createdAt, editSeconds)) {
-    const detail = "The time in which a comment can be changed is over. Write another one.";
+    const detail = say("workflows.the-time-in-which-a-comment-can");
     throw new ProblemError("invalid_transition", { detail, extra: { from: "kept", action: "comment_edit", allowed: ["comment"] } });
   }
 }

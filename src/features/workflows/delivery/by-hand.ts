@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { DiscordAction } from "../../../kernel/discord-port.ts";
 import { addSeconds } from "../../../kernel/clock.ts";
 import { Prisma } from "../../../generated/sqlite/client.ts";
@@ -24,10 +25,10 @@ export async function redoneByHand({ db, now }: Tx, action: DiscordAction, at: D
   // Of what the log has not named, only when it was heard of is known.
   const where = { guildId, userId, kind, entryId: { not: null }, at: { gt: addSeconds(at, apartMs / 1000) } };
   const last = await db.nativeAction.findFirst({ where, orderBy: [{ at: "desc" }, { id: "desc" }] });
-  if (last?.kind === "ban") return "Somebody else banned them, and I left that ban in place.";
+  if (last?.kind === "ban") return say("discord.somebody-else-banned-them-and-i-left");
   // Of a timeout by AutoMod only that it ends within Discord's limit is known.
   const isInForce = last?.kind === "timeout" && (last.until ?? addSeconds(last.at, maxTimeoutSeconds)) > now;
-  return isInForce ? "They have another timeout, which I left in place." : undefined;
+  return isInForce ? say("discord.they-have-another-timeout-which-i-left") : undefined;
 }
 
 /** Ends what approvals had the bot do, once somebody else has ended it in Discord: nobody is told of it, and a reversal does not lift it again. */

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { Tx } from "../../../database/database.ts";
 import { addSeconds } from "../../../kernel/clock.ts";
 import { jsonObject } from "../../../kernel/parsing.ts";
@@ -29,7 +30,7 @@ const endKey: EffectKey = "discord.ban_end";
 const noticeKey = "notice.subject";
 /** What is nothing without what the bot does: everything else that was decided stays so where Discord refuses its part. */
 const measures: ReadonlySet<unknown> = new Set(["timeout", "kick", "ban", "untimeout", "unban"]);
-const requesterDetail = "Message to the requester: it could not be carried out.";
+const requesterDetail = say("workflows.message-to-the-requester-it-could-not");
 /** In the `undo` of an act that failed: how its action in the case counts again. */
 const voidedIn = "notCarriedOut";
 
@@ -80,7 +81,7 @@ export function createConsequences({ actions, effects, notices, guildState }: Co
   function correctionOf(tx: Tx, request: Request, act: WorkflowEffect, { of, content }: { of: Corrected; content: string }): Added {
     const id = `${correctionPrefix(act, of)}${tx.now.getTime().toString()}`;
     const message = { kind: "message_user", userId: userOf(act.input) ?? "", content, reason: request.reference } as const;
-    return { key: amendsKeyOf(noticeKey), ...discordEffect(message, { id, detail: "Message to the person: it was not carried out." }) };
+    return { key: amendsKeyOf(noticeKey), ...discordEffect(message, { id, detail: say("workflows.message-to-the-person-it-was-not") }) };
   }
 
   const nameOf = (guildId: string): string | undefined => guildState.guilds().find(({ id }) => id === guildId)?.name;
@@ -118,7 +119,7 @@ export function createConsequences({ actions, effects, notices, guildState }: Co
     for (const row of acts) {
       const kept = voidedBy(row);
       if (kept === undefined) continue;
-      await actions.undoVoidInTx(tx, kept, { reason: "It was carried out in Discord after all.", permission: "system.act" });
+      await actions.undoVoidInTx(tx, kept, { reason: say("workflows.it-was-carried-out-in-discord-after"), permission: "system.act" });
       if (row.place !== act.place) await keepIn(tx, row, { mayBeDone: false, ...(hasFailed(row) && { hasFailed: true }) });
     }
     const told = DiscordEffectInput.safeParse(noticeOf(request, act)?.input).data?.discord;
@@ -127,7 +128,7 @@ export function createConsequences({ actions, effects, notices, guildState }: Co
     const isCorrected = ids.some((id) => prefixes.some((prefix) => id.startsWith(prefix)));
     if (told?.kind !== "message_user" || !isCorrected) return [];
     const id = `${request.id}:${act.place.toString()}:again:${tx.now.getTime().toString()}`;
-    const detail = "Message to the person: it was carried out after all.";
+    const detail = say("workflows.message-to-the-person-it-was-carried");
     const again = { key: amendsKeyOf(noticeKey), ...discordEffect({ ...told, reason: request.reference }, { id, detail }) };
     const refused = acts.filter(({ place, status }) => place !== act.place && status === "failed");
     return [again, ...refused.flatMap((row) => correctOne(tx, request, row))];
@@ -149,7 +150,7 @@ export function createConsequences({ actions, effects, notices, guildState }: Co
     });
     const id = `${request.id}:${effect.place.toString()}:failed:${tx.now.getTime().toString()}`;
     const message = { kind: "message_user", userId, content, reason: request.reference } as const;
-    const detail = isAmends(effect) ? "Message to whoever changed the decision: it could not be carried out." : requesterDetail;
+    const detail = isAmends(effect) ? say("workflows.message-to-whoever-changed-the-decision-it") : requesterDetail;
     return [{ key: "notice.requester", ...discordEffect(message, { id, detail }) }];
   }
 

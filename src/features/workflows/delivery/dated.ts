@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import { decidePermission } from "../requests/workflows.policy.ts";
 import type { Logger } from "pino";
 import { z } from "zod";
@@ -37,7 +38,7 @@ export function createDatedEffects({ database, records, effects, logger }: Dated
     const { request, row } = opened;
     const type = request.type as WorkflowKind;
     const run = effects.dueOf({ type, payload: jsonObject(request.payload) }, row.key);
-    if (run === undefined) throw new ProblemError("unsupported_operation", { detail: "Nothing is known any more of how this is done." });
+    if (run === undefined) throw new ProblemError("unsupported_operation", { detail: say("workflows.nothing-is-known-any-more-of-how") });
     const refused = effects.whyNotGiven(request, row);
     if (refused !== null) throw new ProblemError("invalid_transition", { detail: refused });
     const done = await run({ tx, request, actorId: null, permission: decidePermission(type) }, row);
@@ -99,6 +100,6 @@ function isFinal(error: unknown): boolean {
 function wordsOf(error: unknown): string {
   if (error instanceof ProblemError) return error.message;
   return error instanceof z.ZodError
-    ? "What was left to be done no longer fits."
-    : "It failed unexpectedly; the log of the service says more.";
+    ? say("workflows.what-was-left-to-be-done-no")
+    : say("workflows.it-failed-unexpectedly-the-log-of-the");
 }

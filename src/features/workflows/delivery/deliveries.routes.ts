@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import { z } from "zod";
 import { routesFor, type Route } from "../../../operations/route.ts";
 import { wholeNumber } from "../../../kernel/fields.ts";
@@ -11,7 +12,10 @@ const { post } = routesFor("workflows");
 const RetryParams = z.object({
   type: z
     .string()
-    .refine((name) => kindOf(name) !== undefined, { error: `Name one of ${workflowKinds.join(", ")}.`, params: { code: "unknown_kind" } })
+    .refine((name) => kindOf(name) !== undefined, {
+      error: say("workflows.name-one-of", { values: workflowKinds.join(", ") }),
+      params: { code: "unknown_kind" },
+    })
     .meta({ description: "Kind of request, with hyphens or underscores, in any case", example: "blacklist-user" }),
   website_id: z.string().min(1).max(64).meta({ description: "Id or reference, in any case", example: "BLU-REQ-000001" }),
   place: wholeNumber(1, 9999).meta({ description: "Which of its `effects`, the first being 1", example: 1 }),

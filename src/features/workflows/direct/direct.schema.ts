@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import { z } from "zod";
 import { Duration, parseDuration, Snowflake, text, Timestamp } from "../../../kernel/fields.ts";
 import { levels } from "../../../kernel/permissions.ts";
@@ -70,25 +71,26 @@ export const ModerateInput = z
       const { length, hasPoints = false, isAnnounced = false } = actionSpecs[action];
       const refuse = (field: string, code: string, message: string) =>
         context.addIssue({ code: "custom", path: [field], message, params: { code } });
-      if (userId === undefined && userIds === undefined) refuse("user_id", "required", "Say who it is about.");
+      if (userId === undefined && userIds === undefined) refuse("user_id", "required", say("workflows.say-who-it-is-about"));
       if (userId !== undefined && userIds !== undefined)
-        refuse("user_ids", "conflicting_fields", "Send user_id for one person, or user_ids for several.");
-      if (userIds !== undefined && action !== "ban") refuse("user_ids", "not_offered", "Only a ban takes several people.");
+        refuse("user_ids", "conflicting_fields", say("workflows.send-user-id-for-one-person-or"));
+      if (userIds !== undefined && action !== "ban") refuse("user_ids", "not_offered", say("workflows.only-a-ban-takes-several-people"));
       for (const [index, id] of (userIds ?? []).entries())
         if (userIds?.indexOf(id) !== index)
           context.addIssue({
             code: "custom",
             path: ["user_ids", index],
-            message: "This person is named twice.",
+            message: say("workflows.this-person-is-named-twice"),
             params: { code: "repeated" },
           });
-      if (length === "none" && duration !== undefined) refuse("duration", "not_offered", "This has no length.");
-      if (length === "needed" && typeof duration !== "string") refuse("duration", "required", "Say how long: 28 days at most.");
+      if (length === "none" && duration !== undefined) refuse("duration", "not_offered", say("workflows.this-has-no-length"));
+      if (length === "needed" && typeof duration !== "string")
+        refuse("duration", "required", say("workflows.say-how-long-28-days-at-most"));
       if (action === "timeout" && (parseDuration(duration ?? "") ?? 0) > maxTimeout)
-        refuse("duration", "too_long", "Discord times nobody out for longer than 28 days. Use a ban with a length instead.");
-      if (points !== undefined && !hasPoints) refuse("points", "not_offered", "Only a warning carries points here.");
+        refuse("duration", "too_long", say("workflows.discord-times-nobody-out-for-longer-than"));
+      if (points !== undefined && !hasPoints) refuse("points", "not_offered", say("workflows.only-a-warning-carries-points-here"));
       if (deletion !== undefined && action !== "ban") refuse("delete_messages", "not_offered", onlyBansDelete);
-      if (isTold === true && !isAnnounced) refuse("notify_subject", "not_offered", "The person is not written to about this.");
+      if (isTold === true && !isAnnounced) refuse("notify_subject", "not_offered", say("workflows.the-person-is-not-written-to-about"));
     },
   )
   .meta({ id: "ModerateInput" });
@@ -189,7 +191,12 @@ export type DirectRules = z.output<typeof DirectRules>;
 export const PutDirectInput = DirectRules.superRefine((given, context) => {
   for (const name of ["note", "kick"] as const)
     if (given[name]?.max !== undefined)
-      context.addIssue({ code: "custom", path: [name, "max"], message: "This has no length.", params: { code: "not_offered" } });
+      context.addIssue({
+        code: "custom",
+        path: [name, "max"],
+        message: say("workflows.this-has-no-length"),
+        params: { code: "not_offered" },
+      });
 }).meta({ id: "PutDirectInput", description: "All rules of the server; what is left out or null is off" });
 export type PutDirectInput = z.input<typeof PutDirectInput>;
 
@@ -218,7 +225,7 @@ export const PutReasonsInput = ReasonTemplates.superRefine(({ reasons }, context
       context.addIssue({
         code: "custom",
         path: ["reasons", index, "name"],
-        message: "Another reason has this name.",
+        message: say("workflows.another-reason-has-this-name"),
         params: { code: "taken" },
       });
 }).meta({ id: "PutReasonsInput", description: "All reason templates of the server" });

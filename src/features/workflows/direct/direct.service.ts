@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { Deps } from "../../deps.ts";
 import type { CausesInForce } from "../../../discord-actions/in-force.ts";
 import type { Judge } from "../../../discord-actions/judge.ts";
@@ -92,8 +93,7 @@ export function createDirect(parts: DirectDeps) {
   async function reasonFor(tx: Tx, guildId: string, said: string): Promise<string> {
     const { reasons } = (await reasonsSetting.read(tx.db, guildId)).value;
     const reason = reasons.find(({ name }) => nameKey(name) === nameKey(said))?.text ?? said;
-    if (reason.length < leastReason)
-      throw fieldError("/reason", "too_short", "Give a reason of 10 characters or more, or the name of a reason template.");
+    if (reason.length < leastReason) throw fieldError("/reason", "too_short", say("workflows.give-a-reason-of-10-characters-or"));
     return reason;
   }
 
@@ -282,7 +282,7 @@ export function createDirect(parts: DirectDeps) {
     async moderate(call: Call, guildId: string, body: ModerateInput): Promise<ModerationAnswer> {
       requireWrite(call, directPolicy.read);
       if (call.actor === null)
-        throw new ProblemError("acting_user_required", { detail: "A decision is a person's: name them in X-Acting-User." });
+        throw new ProblemError("acting_user_required", { detail: say("workflows.a-decision-is-a-persons-name-them") });
       const input = ModerateInput.parse(body);
       settings.requireServed(guildId);
       const { user_id: userId } = input;
@@ -348,8 +348,8 @@ export function createDirect(parts: DirectDeps) {
 export type DirectService = ReturnType<typeof createDirect>;
 
 const ofPerson: Partial<Readonly<Record<WaitReason, (userId: string) => string>>> = {
-  rank: (userId) => `${userId} is staff of your own rank or above.`,
-  conflict: (userId) => `${userId} is you, or an account linked to yours.`,
+  rank: (userId) => say("workflows.is-staff-of-your-own-rank-or", { user: userId }),
+  conflict: (userId) => say("workflows.is-you-or-an-account-linked-to", { user: userId }),
 };
 
 /** @throws ProblemError permission_denied, or validation_failed for each person whom the caller does not ban alone */

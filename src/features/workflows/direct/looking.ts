@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { Deps } from "../../deps.ts";
 import { insertRows } from "../../../database/insert.ts";
 import { requireWrite, type Call } from "../../../kernel/call.ts";
@@ -40,11 +41,11 @@ export function createLooking({ database, audit, events, access, reach }: Lookin
         if (lookedAt !== null) return { ...told, looked_at: lookedAt.toISOString(), looked_by: lookedBy, replayed: true };
         if (!isDirect)
           throw new ProblemError("invalid_transition", {
-            detail: "Only what one person decided alone is looked at again.",
+            detail: say("workflows.only-what-one-person-decided-alone-is"),
             extra: { from: status, action: "look", allowed: [] },
           });
         if ((await contextOf(tx.db, access, decider, request)).isConflicted)
-          throw new ProblemError("conflict_of_interest", { detail: "Somebody else has to look at it." });
+          throw new ProblemError("conflict_of_interest", { detail: say("workflows.somebody-else-has-to-look-at-it") });
         await tx.db.workflowRequest.update({
           where: { id },
           data: { ...looked(tx, decider.actorId), revision: revision + 1, updatedAt: tx.now },

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import { hash } from "node:crypto";
 import type { Logger } from "pino";
 import type { Database, Tx } from "../../../database/database.ts";
@@ -10,7 +11,7 @@ import type { Left } from "./direct.schema.ts";
 /** How many people are written in one transaction: few enough that everybody else waits for a moment only, however slow the machine is. */
 export const writtenTogether = 20;
 const maxTries = 4;
-const words = { busy: "There is a lot to do right now.", broken: "Something went wrong here." };
+const words = { busy: say("workflows.there-is-a-lot-to-do-right"), broken: say("workflows.something-went-wrong-here") };
 
 export interface PartsDeps {
   database: Pick<Database, "write">;

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { TransactionClient } from "../../../database/database.ts";
 import { addSeconds } from "../../../kernel/clock.ts";
 import { jsonObject } from "../../../kernel/parsing.ts";
@@ -8,14 +9,14 @@ import { undoableActions, type DirectAction, type UndoableAction, type UndoRefus
 /** How long moderators take their own act back alone. */
 const undoSeconds = 15 * 60;
 /** What is kept as the reason of an act that its author takes back without giving one. */
-export const undoReason = "Taken back by the moderator who issued it.";
+export const undoReason = say("workflows.taken-back-by-the-moderator-who-issued");
 
 const refusals = {
-  not_direct: "Only what one person did alone is taken back this way.",
-  not_own: "Somebody else did this.",
-  action: "Only a warning, a note or a timeout is taken back this way.",
-  late: "The 15 minutes in which you take it back alone are over.",
-  built_on: "Others have acted on it since.",
+  not_direct: say("workflows.only-what-one-person-did-alone-is"),
+  not_own: say("workflows.somebody-else-did-this"),
+  action: say("workflows.only-a-warning-a-note-or-a"),
+  late: say("workflows.the-15-minutes-in-which-you-take"),
+  built_on: say("workflows.others-have-acted-on-it-since"),
 } as const satisfies Partial<Record<UndoRefusal["code"], string>>;
 
 const isUndoable = (action: unknown): action is UndoableAction => undoableActions.some((one) => one === action);

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { Call } from "../../../kernel/call.ts";
 import { parseDuration } from "../../../kernel/fields.ts";
 import { levelOrder, type Level } from "../../../kernel/permissions.ts";
@@ -32,23 +33,24 @@ export interface Wait {
 }
 
 const decidedBy = {
-  list: "A list keeps this in force: nobody lifts it alone.",
-  several: "Several people decided this together: nobody lifts it alone.",
+  list: say("workflows.a-list-keeps-this-in-force-nobody"),
+  several: say("workflows.several-people-decided-this-together-nobody-lifts"),
 } as const;
 
 /** Why an action waits for somebody else; null: it is done at once. The first reason that applies is told. */
 export function waitOf(facts: Facts): Wait | null {
   const { call, rule, level, seconds, approvals } = facts;
-  if (rule === null) return { code: "not_set_up", detail: "Nobody does this alone in this server." };
-  if (call.client?.allows(directPolicy.decide) === false) return { code: "key", detail: "The API key does not decide about punishments." };
-  if (facts.isDenied) return { code: "denied", detail: "You may not decide about punishments." };
+  if (rule === null) return { code: "not_set_up", detail: say("workflows.nobody-does-this-alone-in-this-server") };
+  if (call.client?.allows(directPolicy.decide) === false)
+    return { code: "key", detail: say("workflows.the-api-key-does-not-decide-about") };
+  if (facts.isDenied) return { code: "denied", detail: say("workflows.you-may-not-decide-about-punishments") };
   if (levelOrder[level] < levelOrder[rule.level])
-    return { code: "level", detail: `In this server it takes the level ${rule.level} to do this alone.` };
-  if (facts.isConflicted) return { code: "conflict", detail: "Nobody decides about themselves or an account linked to theirs." };
-  if (facts.isOutranked) return { code: "rank", detail: "The person is staff of your own rank or above." };
+    return { code: "level", detail: say("workflows.in-this-server-it-takes-the-level", { level: rule.level }) };
+  if (facts.isConflicted) return { code: "conflict", detail: say("workflows.nobody-decides-about-themselves-or-an-account") };
+  if (facts.isOutranked) return { code: "rank", detail: say("workflows.the-person-is-staff-of-your-own") };
   if (facts.liftedBy !== null) return { code: "others", detail: decidedBy[facts.liftedBy] };
   if (rule.max !== undefined && seconds > (parseDuration(rule.max) ?? Infinity))
-    return { code: "length", detail: `In this server nobody does this alone for longer than ${rule.max ?? ""}.` };
-  if (approvals > 1) return { code: "approvals", detail: `This needs ${approvals.toString()} approvals of others.` };
+    return { code: "length", detail: say("workflows.in-this-server-nobody-does-this-alone", { max: rule.max ?? "" }) };
+  if (approvals > 1) return { code: "approvals", detail: say("workflows.this-needs-approvals-of-others", { count: approvals }) };
   return null;
 }

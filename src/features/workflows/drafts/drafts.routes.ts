@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import { walkDescription, WalkNotes } from "../../../kernel/keyset.ts";
 import { z } from "zod";
 import { routesFor, type Route } from "../../../operations/route.ts";
@@ -11,7 +12,7 @@ const path = "/workflows/drafts";
 const params = z.object({
   id: z
     .string()
-    .regex(idPattern, "Name the draft by its id.")
+    .regex(idPattern, say("workflows.name-the-draft-by-its-id"))
     .transform((id) => id.toLowerCase())
     .meta({ description: "Id of the draft", example: "0199d2f4-5a6b-7c8d-9e0f-1a2b3c4d5e6f" }),
 });

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import { z } from "zod";
 import type { WorkflowEffect } from "../../../generated/sqlite/client.ts";
 import { addSeconds } from "../../../kernel/clock.ts";
@@ -44,7 +45,7 @@ interface Ruled {
   lengths?: readonly LengthChange[];
 }
 
-const nothing: Ruled = { parts: [], detail: "There was nothing in force any more." };
+const nothing: Ruled = { parts: [], detail: say("workflows.there-was-nothing-in-force-any-more") };
 
 /** What an appeal that is heard does to what it is against. */
 export function createAppealEffects({
@@ -82,22 +83,25 @@ export function createAppealEffects({
     const message = { kind: "message_user", userId, content: letter.content, reason: request.reference } as const;
     const id = `${request.id}:${request.revision.toString()}:appeal.notice:${about.id}`;
     return [
-      { key: "appeal.notice", ...discordEffect(message, { id, detail: "Message to the person: the new end.", amends: letter.amends }) },
+      {
+        key: "appeal.notice",
+        ...discordEffect(message, { id, detail: say("workflows.message-to-the-person-the-new-end"), amends: letter.amends }),
+      },
     ];
   }
 
   return {
     "appeal.ruling": {
       preview: ({ target, desired_outcome: desired }) =>
-        `${target} is overturned, reduced or sent back, as the decision says; asked for: ${desired}.`,
+        say("workflows.is-overturned-reduced-or-sent-back-as", { reference: target, desired }),
 
       async check(approval, input): Promise<Blocker[]> {
         const target = await targetOf(approval, input, reach);
-        if (target === null) return [{ code: "target_missing", detail: "There is nothing of the name that this appeals against." }];
+        if (target === null) return [{ code: "target_missing", detail: say("workflows.there-is-nothing-of-the-name-that") }];
         const ruling = rulingOf(approval, input);
         if (ruling === "reduce") requireReduction(approval, target);
         if (ruling === "remit" && target.kind !== "request")
-          return [{ code: "not_remittable", detail: "Only a request goes back to those who decided it." }];
+          return [{ code: "not_remittable", detail: say("workflows.only-a-request-goes-back-to-those") }];
         if (ruling !== "overturn") return [];
         return await reversalBlockers(permissions, approval.tx, await effectsOf(approval, target));
       },
@@ -106,7 +110,7 @@ export function createAppealEffects({
         const target = await targetOf(approval, input, reach);
         const ruling = rulingOf(approval, input);
         if (target === null || ruling === undefined)
-          return [{ status: "skipped", detail: "The appeal was answered; nothing is changed by it." }];
+          return [{ status: "skipped", detail: say("workflows.the-appeal-was-answered-nothing-is-changed") }];
         const { parts, detail, lengths: changed = [] } = await rulings[ruling](approval, target, input);
         const named = { kind: target.kind === "request" ? "workflow" : target.kind, id: target.id, reference: target.reference };
         return [
@@ -118,7 +122,7 @@ export function createAppealEffects({
       async undo(reversal: Reversal, { undo }: WorkflowEffect): Promise<Undone> {
         const results: Undone[] = [];
         for (const part of Parts.parse(undo).parts.toReversed()) results.push(await undoing[part.what](reversal, part.undo));
-        const detail = results.map((result) => result.detail).join(" ") || "There was nothing to take back.";
+        const detail = results.map((result) => result.detail).join(" ") || say("workflows.there-was-nothing-to-take-back");
         return { restored: results.every(({ restored }) => restored), detail };
       },
     },
@@ -160,13 +164,18 @@ function requireReduction({ input: { body } }: Approval, { kind }: AppealTarget)
       ? (["new_points", "new_duration"] as const)
       : (["new_severity", "new_duration", "new_points"] as const);
   if (fitting.every((name) => given[name] === undefined))
-    throw fieldError(`/${fitting[0]}`, "required", `To reduce it, send ${fitting.join(" or ")}.`);
+    throw fieldError(`/${fitting[0]}`, "required", say("workflows.to-reduce-it-send", { names: fitting.join(" or ") }));
 }
 
 /** What each ruling does, to each thing there is to appeal against. */
 function createRulings({ blacklist, actions, overturning, lengths }: Omit<AppealEffectDeps, "notices" | "reach" | "permissions">) {
   function noteFor({ input, permission, actorId, request }: Approval): OverturnNote {
-    return { reason: input.reasonPublic ?? `Appeal ${request.reference} was granted.`, permission, actorId, cause: request.reference };
+    return {
+      reason: input.reasonPublic ?? say("workflows.appeal-was-granted", { reference: request.reference }),
+      permission,
+      actorId,
+      cause: request.reference,
+    };
   }
 
   async function voidAll(approval: Approval, ids: readonly string[]): Promise<Ruled> {
@@ -175,7 +184,7 @@ function createRulings({ blacklist, actions, overturning, lengths }: Omit<Appeal
       const voided = await actions.voidInTx(approval.tx, id, noteFor(approval));
       if (voided !== null) parts.push({ what: "void", undo: voided.undo });
     }
-    return parts.length === 0 ? nothing : { parts, detail: `${parts.length.toString()} recorded actions count no longer.` };
+    return parts.length === 0 ? nothing : { parts, detail: say("workflows.recorded-actions-count-no-longer", { count: parts.length }) };
   }
 
   async function revoke(approval: Approval, id: string): Promise<Ruled> {
@@ -188,14 +197,16 @@ function createRulings({ blacklist, actions, overturning, lengths }: Omit<Appeal
     const revoked = await blacklist.revokeInTx(tx, id, noteFor(approval));
     if (revoked !== null) parts.push({ what: "blacklist", undo: revoked.undo });
     if (parts.length === 0) return nothing;
-    return { parts, detail: reversed === null ? "The record was revoked." : reversedText(origin?.reference ?? "") };
+    return { parts, detail: reversed === null ? say("blacklist.the-record-was-revoked") : reversedText(origin?.reference ?? "") };
   }
 
   async function overturnRequest(approval: Approval, { id, reference }: AppealTarget): Promise<Ruled> {
     const reversed = await overturning.reverseInTx(approval.tx, id, noteFor(approval));
     if (reversed !== null) return { parts: [{ what: "reverse", undo: reversed }], detail: reversedText(reference) };
     const reopened = await overturning.reopenInTx(approval.tx, id, noteFor(approval));
-    return reopened === null ? nothing : { parts: [{ what: "reopen", undo: reopened }], detail: `${reference} is decided anew.` };
+    return reopened === null
+      ? nothing
+      : { parts: [{ what: "reopen", undo: reopened }], detail: say("workflows.is-decided-anew", { reference }) };
   }
 
   /** The actions of a case that an appeal is about: those against the person who appeals, else all. */
@@ -207,7 +218,9 @@ function createRulings({ blacklist, actions, overturning, lengths }: Omit<Appeal
   async function reduceRecord(approval: Approval, id: string): Promise<Ruled> {
     const { new_severity: severity, new_duration: length } = approval.input.body;
     const reduced = await blacklist.reduceInTx(approval.tx, id, { severity, expiresAt: endOf(approval, length) }, noteFor(approval));
-    return reduced === null ? nothing : { parts: [{ what: "blacklist", undo: reduced.undo }], detail: "The record was reduced." };
+    return reduced === null
+      ? nothing
+      : { parts: [{ what: "blacklist", undo: reduced.undo }], detail: say("workflows.the-record-was-reduced") };
   }
 
   /** What approvals did ends when the decision says, in Discord and on the staff, too. */
@@ -250,7 +263,7 @@ function createRulings({ blacklist, actions, overturning, lengths }: Omit<Appeal
       requests.map(({ id }) => id),
     );
     const all = [...recorded, ...parts];
-    return all.length === 0 ? nothing : { parts: all, detail: "What was recorded was reduced.", lengths: changed };
+    return all.length === 0 ? nothing : { parts: all, detail: say("workflows.what-was-recorded-was-reduced"), lengths: changed };
   }
 
   /** What a request did that can be reduced: its record or its recorded action, and what ends. */
@@ -262,7 +275,7 @@ function createRulings({ blacklist, actions, overturning, lengths }: Omit<Appeal
     const recorded = await reduceRecorded(approval, ids("case_action"));
     const { parts, lengths: changed } = await reduceLengths(approval, [id]);
     const own = [...recorded, ...parts];
-    if (own.length > 0) done.push({ parts: own, detail: "What was recorded was reduced." });
+    if (own.length > 0) done.push({ parts: own, detail: say("workflows.what-was-recorded-was-reduced") });
     const all = done.flatMap((ruled) => ruled.parts);
     return all.length === 0 ? nothing : { parts: all, detail: done.map(({ detail }) => detail).join(" "), lengths: changed };
   }
@@ -283,7 +296,7 @@ function createRulings({ blacklist, actions, overturning, lengths }: Omit<Appeal
     /** Back to those who decided, with what they are to look at again. */
     async remit(approval: Approval, target: AppealTarget): Promise<Ruled> {
       const { tx, input, actorId, request } = approval;
-      const words = input.body.instructions ?? input.reasonPublic ?? "Look at it again.";
+      const words = input.body.instructions ?? input.reasonPublic ?? say("workflows.look-at-it-again");
       await overturning.noteInTx(tx, target.id, `${request.reference}: ${words}`.slice(0, maxComment), actorId);
       const reopened = await overturning.reopenInTx(tx, target.id, noteFor(approval));
       const parts: Part[] = reopened === null ? [] : [{ what: "reopen", undo: reopened }];
@@ -291,8 +304,8 @@ function createRulings({ blacklist, actions, overturning, lengths }: Omit<Appeal
         parts,
         detail:
           reopened === null
-            ? `${target.reference} stands; its panel is asked to look at it again.`
-            : `${target.reference} is decided anew.`,
+            ? say("workflows.stands-its-panel-is-asked-to-look", { reference: target.reference })
+            : say("workflows.is-decided-anew", { reference: target.reference }),
       };
     },
   };
@@ -302,7 +315,7 @@ const maxComment = 2000;
 
 /** What the bot did is taken back after this: the reversed request says what came of it. */
 function reversedText(reference: string): string {
-  return `${reference} was reversed. I take back what I did for it in Discord.`;
+  return say("workflows.was-reversed-i-take-back-what-i", { reference });
 }
 
 /** Absent: the end stays; null: no end. */

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import { z } from "zod";
 import { caseReference } from "../../../kernel/parsing.ts";
 import type { ActionsService } from "../../cases/actions/actions.service.ts";
@@ -26,48 +27,48 @@ export function createCasesEffects({ cases, actions, drafts }: CasesEffectDeps):
   async function appendToCase(approval: Approval, input: CaseInput): Promise<Done[]> {
     const { row, isNew, undo } = await cases.appendOrOpenInTx(approval.tx, await caseOf(approval, input));
     const reference = caseReference(row.number);
-    const detail = isNew ? "A case was opened." : "It was added to the open case.";
+    const detail = isNew ? say("workflows.a-case-was-opened") : say("workflows.it-was-added-to-the-open-case");
     return [{ status: "done", target: { kind: "case", id: row.id, reference }, detail, undo }];
   }
 
   return {
     "case.open": {
-      preview: "A case is opened, for the lead and the team alone when the request is confidential.",
+      preview: say("workflows.a-case-is-opened-for-the-lead"),
       apply: appendToCase,
       undo: undoCase,
     },
     "case.append": {
-      preview: "It is added to the open case about the subject; without one a case is opened.",
+      preview: say("workflows.it-is-added-to-the-open-case"),
       apply: appendToCase,
       undo: undoCase,
     },
     "case.action": {
-      preview: ({ action, points }) => `The ${action} is recorded in the case with ${points.toString()} points.`,
+      preview: ({ action, points }) => say("workflows.the-is-recorded-in-the-case-with", { action, points }),
       async apply(approval, input, earlier) {
         const { action, undo } = await actions.recordInTx(approval.tx, caseIdOf(earlier), actionOf(approval, input));
-        const detail = `The ${input.action} was recorded with ${action.points.toString()} points.`;
+        const detail = say("workflows.the-was-recorded-with-points", { action: input.action, points: action.points });
         return [{ status: "done", target: { kind: "case_action", id: action.id }, detail, undo }];
       },
       undo: ({ tx, reason, permission }, { undo }) => actions.undoRecordInTx(tx, undo, { reason, permission }),
     },
     "draft.blacklist": {
-      preview: "A request to blacklist the user is suggested; a person files it.",
+      preview: say("workflows.a-request-to-blacklist-the-user-is"),
       async apply({ tx, request }, { userId: id, reason }) {
         const openKey = `referral:${id}`;
         const draft = await drafts.suggestInTx(tx, {
           type: "blacklist-user",
           payload: { user_id: id, reason, related: [request.reference] },
           subject: { kind: "user", id },
-          cause: `${request.reference} refers the user to the blacklist.`,
+          cause: say("workflows.refers-the-user-to-the-blacklist", { reference: request.reference }),
           causeReference: request.reference,
           openKey,
         });
-        if (draft === null) return [{ status: "skipped", detail: "It is suggested already." }];
+        if (draft === null) return [{ status: "skipped", detail: say("workflows.it-is-suggested-already") }];
         return [
           {
             status: "done",
             target: { kind: "request_draft", id: draft.id },
-            detail: "The request was suggested.",
+            detail: say("workflows.the-request-was-suggested"),
             undo: { open_key: openKey },
           },
         ];
@@ -75,8 +76,8 @@ export function createCasesEffects({ cases, actions, drafts }: CasesEffectDeps):
       async undo({ tx, reason }, { undo }) {
         const dismissed = await drafts.dismissInTx(tx, [Suggested.parse(undo).open_key], reason);
         return dismissed > 0
-          ? { restored: true, detail: "The suggestion was dismissed." }
-          : { restored: false, detail: "The suggestion was filed or dismissed already." };
+          ? { restored: true, detail: say("workflows.the-suggestion-was-dismissed") }
+          : { restored: false, detail: say("workflows.the-suggestion-was-filed-or-dismissed-already") };
       },
     },
   };

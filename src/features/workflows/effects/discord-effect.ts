@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { WorkflowEffect } from "../../../generated/sqlite/client.ts";
 import { DiscordAction, type DiscordActionDraft } from "../../../kernel/discord-port.ts";
 import { z } from "zod";
@@ -123,7 +124,7 @@ export function compensationOf(row: WorkflowEffect, { tx, reason, reworded = asS
   if (discord.kind === "unban") {
     const { guildId, userId } = discord;
     const ban = { kind: "ban", guildId, userId, reason } as const;
-    const detail = `Reversal in Discord: ${row.detail}`;
+    const detail = say("workflows.reversal-in-discord", { what: row.detail });
     return { status: "reversed", detail: row.detail, amends: [discordEffect(ban, { id, detail, target: targetOf(row) })] };
   }
   if (words === undefined || discord.kind !== "message_user")
@@ -132,7 +133,7 @@ export function compensationOf(row: WorkflowEffect, { tx, reason, reworded = asS
   return {
     status: "reversed",
     detail: row.detail,
-    amends: [discordEffect(message, { id, detail: "Message about the reversal." })],
+    amends: [discordEffect(message, { id, detail: say("workflows.message-about-the-reversal") })],
   };
 }
 

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { Judge } from "../../../discord-actions/judge.ts";
 import type { GuildState } from "../../../discord/guild-state.ts";
 import type { StaffService } from "../../staff/staff.service.ts";
@@ -38,16 +39,19 @@ interface PenaltySpec {
 
 const penalties: Readonly<Record<Penalty, PenaltySpec>> = {
   timeout: {
-    detail: (name, until) => `Timeout in ${name} until ${until.toISOString()}.`,
+    detail: (name, until) => say("workflows.timeout-in-until", { name, until: until.toISOString() }),
     action: (member, { until }) => ({ ...member, kind: "timeout", until: until.toISOString() }),
   },
-  kick: { detail: (name) => `Kick from ${name}.`, action: (member) => ({ ...member, kind: "kick" }) },
+  kick: { detail: (name) => say("workflows.kick-from", { name }), action: (member) => ({ ...member, kind: "kick" }) },
   ban: {
-    detail: (name) => `Ban from ${name}.`,
+    detail: (name) => say("workflows.ban-from", { name }),
     action: (member, { deleteMessageSeconds }) => ({ ...member, kind: "ban", ...(deleteMessageSeconds > 0 && { deleteMessageSeconds }) }),
   },
-  untimeout: { detail: (name) => `End of the timeout in ${name}.`, action: (member) => ({ ...member, kind: "timeout_lift" }) },
-  unban: { detail: (name) => `End of the ban in ${name}.`, action: (member) => ({ ...member, kind: "unban" }) },
+  untimeout: {
+    detail: (name) => say("workflows.end-of-the-timeout-in", { name }),
+    action: (member) => ({ ...member, kind: "timeout_lift" }),
+  },
+  unban: { detail: (name) => say("workflows.end-of-the-ban-in", { name }), action: (member) => ({ ...member, kind: "unban" }) },
 };
 /** What ends every ban or timeout, whatever asked for it. */
 const endedBy: Partial<Readonly<Record<EffectInputs["discord.punish"]["action"], "ban" | "timeout">>> = {
@@ -160,14 +164,14 @@ export function createDiscordEffects(parts: DiscordEffectDeps): SomeEffects<Keys
       preview({ userId, roleKey }) {
         const roles = rolesToGive(userId, roleKey);
         return roles.length === 0
-          ? "The Discord roles of the staff role are given, where they are a member."
+          ? say("workflows.the-discord-roles-of-the-staff-role")
           : plannedText({ what: "roles_add", names: namesIn(roles) });
       },
       check: (_approval, { userId, roleKey }) => blockersOf(roleActions("role_add", userId, rolesToGive(userId, roleKey))),
       apply(approval, { userId, roleKey }) {
         return orNothing(
           changeRoles(approval, userId, "discord.roles_add", "role_add", rolesToGive(userId, roleKey)),
-          "No Discord role stands for the staff role where they are a member.",
+          say("workflows.no-discord-role-stands-for-the-staff"),
         );
       },
     },
@@ -175,7 +179,7 @@ export function createDiscordEffects(parts: DiscordEffectDeps): SomeEffects<Keys
       preview({ userId, keptRoleKey }) {
         const roles = rolesToTake(userId, keptRoleKey);
         return roles.length === 0
-          ? "The Discord roles of the staff are taken from them."
+          ? say("workflows.the-discord-roles-of-the-staff-are")
           : plannedText({ what: "roles_remove", names: namesIn(roles) });
       },
       check: (_approval, { userId, keptRoleKey }) => blockersOf(roleActions("role_remove", userId, rolesToTake(userId, keptRoleKey))),
@@ -183,7 +187,7 @@ export function createDiscordEffects(parts: DiscordEffectDeps): SomeEffects<Keys
         const roles = await allRolesToTake(approval.tx, userId, keptRoleKey);
         return await orNothing(
           changeRoles(approval, userId, "discord.roles_remove", "role_remove", roles),
-          "They hold no other Discord role of the staff.",
+          say("workflows.they-hold-no-other-discord-role-of"),
         );
       },
     },
@@ -209,8 +213,12 @@ export function createDiscordEffects(parts: DiscordEffectDeps): SomeEffects<Keys
         const guildIds = placesOf(named);
         const missing = named
           .filter((id) => !guildIds.includes(id))
-          .map((id): Done => ({ status: "skipped", target: { kind: "server", id }, detail: `The bot is not in ${serverName(id)}.` }));
-        if (guildIds.length === 0) return missing.length > 0 ? missing : await orNothing([], "The bot is in no server.");
+          .map((id): Done => ({
+            status: "skipped",
+            target: { kind: "server", id },
+            detail: say("workflows.the-bot-is-not-in", { name: serverName(id) }),
+          }));
+        if (guildIds.length === 0) return missing.length > 0 ? missing : await orNothing([], say("workflows.the-bot-is-in-no-server"));
         const kind = endedBy[action];
         if (kind !== undefined)
           for (const guildId of guildIds) await causes.endInTx(approval.tx, { guildId, userId }, { kind, by: approval.request.reference });
@@ -220,7 +228,7 @@ export function createDiscordEffects(parts: DiscordEffectDeps): SomeEffects<Keys
         const all = await allRolesToTake(approval.tx, userId);
         const roles = all.filter(({ guildId, roleId }) => guildIds.includes(guildId) && !taken.has(roleId));
         const done = changeRoles(approval, userId, "discord.punish", "role_remove", roles);
-        return [...(await orNothing(done, "They hold no further Discord role of the staff there.")), ...missing];
+        return [...(await orNothing(done, say("workflows.they-hold-no-further-discord-role-of"))), ...missing];
       },
     },
   };
@@ -228,8 +236,11 @@ export function createDiscordEffects(parts: DiscordEffectDeps): SomeEffects<Keys
 
 /** A Discord role that is given or taken; without its name where the bot does not know it. */
 function roleText(kind: "role_add" | "role_remove", role: string | undefined, name: string): string {
-  if (kind === "role_add") return role === undefined ? `Role of the staff in ${name}.` : `Role ${role} in ${name}.`;
-  return role === undefined ? `Removal of a role of the staff in ${name}.` : `Removal of the role ${role} in ${name}.`;
+  if (kind === "role_add")
+    return role === undefined ? say("workflows.role-of-the-staff-in", { name }) : say("workflows.role-in", { role, name });
+  return role === undefined
+    ? say("workflows.removal-of-a-role-of-the-staff", { name })
+    : say("workflows.removal-of-the-role-in", { role, name });
 }
 
 /** Its own for ever: an approval that is put in force again acts anew, under another revision. */

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { Tx } from "../../../database/database.ts";
 import { insertRows } from "../../../database/insert.ts";
 import type { Prisma, WorkflowEffect } from "../../../generated/sqlite/client.ts";
@@ -126,7 +127,7 @@ export function createEffects(
       for (const use of all) {
         const { key } = use;
         if (kept.includes(use)) for (const done of await use.apply(approval, earlier)) earlier.push({ key, ...done });
-        else earlier.push({ key, status: "skipped", detail: `Switched off in the decision of ${input.action}.` });
+        else earlier.push({ key, status: "skipped", detail: say("workflows.switched-off-in-the-decision-of", { action: input.action }) });
       }
       return await append(approval.tx, request, earlier);
     },
@@ -230,9 +231,9 @@ function wanted(all: readonly Bound[], { input }: Approval): Bound[] {
     const known = all.find((use) => use.key === key);
     if (known === undefined) {
       const keys = all.map((use) => use.key);
-      throw fieldError(`/effects/${key}`, "unknown_effect", `An approval of this request does: ${keys.join(", ")}.`);
+      throw fieldError(`/effects/${key}`, "unknown_effect", say("workflows.an-approval-of-this-request-does", { keys: keys.join(", ") }));
     }
-    if (!isOn && !known.isOptional) throw fieldError(`/effects/${key}`, "not_optional", "This effect is the point of the request.");
+    if (!isOn && !known.isOptional) throw fieldError(`/effects/${key}`, "not_optional", say("workflows.this-effect-is-the-point-of-the"));
   }
   return all.filter(({ key }) => !choices.some(([off, isOn]) => off === key && !isOn));
 }

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import { z } from "zod";
 import type { Tx } from "../../../database/database.ts";
 import type { Prisma, WorkflowEffect } from "../../../generated/sqlite/client.ts";
@@ -65,9 +66,7 @@ export function createLaterGiving({ access, permissions }: LaterGivingDeps) {
       const call: Call = { client: null, actor, via: "job", requestId: request.id, idempotency: null, replayed: false };
       const isAllowed = actor.isStaff && can(call, permission as PermissionKey) && givingBlockers(permissions, call, given).length === 0;
       if (isAllowed) return null;
-      return row.key === mergeKey
-        ? "The person who approved it may no longer give the staff roles of the plan."
-        : "The person who decided it may no longer give this role.";
+      return row.key === mergeKey ? say("workflows.the-person-who-approved-it-may-no") : say("workflows.the-person-who-decided-it-may-no");
     },
   };
 }

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { Deps } from "../../deps.ts";
 import { statusAt, wholeRequest, wholeRequests, type RequestChanges, type Request } from "../requests/workflows.policy.ts";
 import type { PermissionKey } from "../../../kernel/permissions.ts";
@@ -48,18 +49,18 @@ export function createHoldEffects({ audit, events, reach }: HoldEffectDeps): Som
     const target = { kind: "workflow", id: row.id, reference: row.reference };
     // Beside this one: when the other request is reversed, the hold passes on.
     if (row.isHeld && row.holdReference !== null)
-      return { status: "done", target, detail: "An open recruitment is held already.", undo: {} };
-    if (row.isHeld) return { status: "skipped", target, detail: "Somebody holds an open recruitment already." };
+      return { status: "done", target, detail: say("workflows.an-open-recruitment-is-held-already"), undo: {} };
+    if (row.isHeld) return { status: "skipped", target, detail: say("workflows.somebody-holds-an-open-recruitment-already") };
     const reason = `Approval of ${request.reference}`;
     const changes = { isHeld: true, holdBy: null, holdAt: tx.now, holdReason: reason, holdReference: request.reference };
     await write(tx, row, { action: "hold", event: "workflow.held", changes, reason, permission, actorId });
-    return { status: "done", target, detail: "An open recruitment is held.", undo: {} };
+    return { status: "done", target, detail: say("workflows.an-open-recruitment-is-held"), undo: {} };
   }
 
   async function release({ tx, request, reason, permission, actorId }: Reversal, row: Request): Promise<Undone> {
-    if (!row.isHeld || !isOpenStatus(row.status)) return { restored: true, detail: "The recruitment was not held any more." };
+    if (!row.isHeld || !isOpenStatus(row.status)) return { restored: true, detail: say("workflows.the-recruitment-was-not-held-any-more") };
     if (row.holdReference !== request.reference) {
-      return { restored: row.holdReference !== null, detail: "Somebody else holds the recruitment, and that stays." };
+      return { restored: row.holdReference !== null, detail: say("workflows.somebody-else-holds-the-recruitment-and-that") };
     }
     const heir = await heirOf(tx, row, request.id);
     const changes = heir === null ? notHeld : { holdReason: `Approval of ${heir}`, holdReference: heir };
@@ -68,7 +69,8 @@ export function createHoldEffects({ audit, events, reach }: HoldEffectDeps): Som
     await write(tx, row, { action, event, changes, reason, permission, actorId });
     return {
       restored: true,
-      detail: heir === null ? "The recruitment is not held any more." : "Another request holds the recruitment now.",
+      detail:
+        heir === null ? say("workflows.the-recruitment-is-not-held-any-more") : say("workflows.another-request-holds-the-recruitment-now"),
     };
   }
 
@@ -78,7 +80,7 @@ export function createHoldEffects({ audit, events, reach }: HoldEffectDeps): Som
 
   return {
     [key]: {
-      preview: "Their open recruitment requests are held.",
+      preview: say("workflows.their-open-recruitment-requests-are-held"),
       /** Nothing is in the way; but their locks come before those of records and matches, as their own approvals take them. */
       async check(approval, input) {
         await concerned(approval, input);
@@ -88,7 +90,7 @@ export function createHoldEffects({ audit, events, reach }: HoldEffectDeps): Som
         const rows = await concerned(approval, input);
         const done: Done[] = [];
         for (const row of rows) done.push(await hold(approval, row));
-        return done.length > 0 ? done : [{ status: "skipped", detail: "There is no open recruitment request." }];
+        return done.length > 0 ? done : [{ status: "skipped", detail: say("workflows.there-is-no-open-recruitment-request") }];
       },
       async undo(reversal, { targetId }) {
         const { tx, request } = reversal;
@@ -98,7 +100,7 @@ export function createHoldEffects({ audit, events, reach }: HoldEffectDeps): Som
           request.effects.flatMap((one) => (one.key === key && one.targetId !== null ? [one.targetId] : [])),
         );
         const row = await wholeRequest(tx, await tx.db.workflowRequest.findUnique({ where: { id: targetId ?? "" } }));
-        return row === null ? { restored: true, detail: "The recruitment request is gone." } : await release(reversal, row);
+        return row === null ? { restored: true, detail: say("workflows.the-recruitment-request-is-gone") } : await release(reversal, row);
       },
     },
   };

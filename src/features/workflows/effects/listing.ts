@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { GuildState } from "../../../discord/guild-state.ts";
 import type { BlacklistService } from "../../blacklist/blacklist.service.ts";
 import type { LinksService } from "../../links/links.service.ts";
@@ -27,8 +28,8 @@ export function createListingEffects({ blacklist, links, guildState }: ListingEf
       const isMade = record?.originReference === request.reference;
       const revoked = isMade ? await blacklist.revokeInTx(tx, targetId ?? "", { reason, permission }) : null;
       return revoked === null
-        ? { restored: false, detail: "It was done by an older version and cannot be taken back by itself: look at the record." }
-        : { restored: true, detail: "The record was revoked." };
+        ? { restored: false, detail: say("workflows.it-was-done-by-an-older-version") }
+        : { restored: true, detail: say("blacklist.the-record-was-revoked") };
     }
     const { restored, detail } = await blacklist.undoCreateInTx(tx, undo, { reason, permission });
     return { restored, detail };
@@ -37,10 +38,9 @@ export function createListingEffects({ blacklist, links, guildState }: ListingEf
   return {
     "blacklist.create": {
       preview(input) {
-        if (input.kind === "server" || input.scope === "network")
-          return "The subject is put on the blacklist; an active record is strengthened instead.";
-        const list = `the blacklist of ${namesText(input.serverIds.map(serverName))}`;
-        return `The subject is put on ${list}; an active record there is strengthened instead.`;
+        if (input.kind === "server" || input.scope === "network") return say("workflows.the-subject-is-put-on-the-blacklist");
+        const list = say("workflows.the-blacklist-of", { name: namesText(input.serverIds.map(serverName)) });
+        return say("workflows.the-subject-is-put-on-an-active", { list });
       },
       async apply(approval, input) {
         const { tx, request, permission } = approval;
@@ -50,7 +50,7 @@ export function createListingEffects({ blacklist, links, guildState }: ListingEf
         for (const draft of drafts) {
           const note = { action: "blacklist.create", permission, reason: `Approval of ${request.reference}` } as const;
           const isOver = draft.expiresAt instanceof Date && draft.expiresAt <= tx.now;
-          if (isOver) done.push({ status: "skipped", detail: "Its time is over." });
+          if (isOver) done.push({ status: "skipped", detail: say("callsigns.its-time-is-over") });
           else done.push(listingEffect(await blacklist.createInTx(tx, draft, note)));
         }
         return done;
@@ -58,11 +58,11 @@ export function createListingEffects({ blacklist, links, guildState }: ListingEf
       undo: undoListing,
     },
     "matches.recompute": {
-      preview: "Everyone concerned is compared with the record.",
+      preview: say("workflows.everyone-concerned-is-compared-with-the-record"),
       apply: (_approval, _input, earlier) => Promise.resolve([matchesEffect(earlier)]),
     },
     "account_link.create": {
-      preview: "The accounts are linked, each with each; a link there is becomes surer instead.",
+      preview: say("workflows.the-accounts-are-linked-each-with-each"),
       async apply(approval, input) {
         const done: Done[] = [];
         for (const draft of linkDraftsOf(approval, input)) {
@@ -71,14 +71,14 @@ export function createListingEffects({ blacklist, links, guildState }: ListingEf
             key: isMerged ? "account_link.merge" : "account_link.create",
             status: "done",
             target: { kind: "account_link", id: row.id },
-            detail: isMerged ? "The link of the two accounts was strengthened." : "The two accounts were linked.",
+            detail: isMerged ? say("workflows.the-link-of-the-two-accounts-was") : say("workflows.the-two-accounts-were-linked"),
             undo,
           });
         }
         return done;
       },
       async undo({ tx, reason, permission }, { undo }) {
-        if (undo === null) return { restored: false, detail: "It was done before reversals could take it back: end the link." };
+        if (undo === null) return { restored: false, detail: say("workflows.it-was-done-before-reversals-could-take") };
         return await links.undoLinkInTx(tx, undo, { reason, permission });
       },
     },
@@ -90,7 +90,7 @@ function listingEffect({ row, isMerged, matches, undo }: Listing): Done {
     key: isMerged ? "blacklist.merge" : "blacklist.create",
     status: "done",
     target: { kind: "blacklist", id: row.id, reference: blacklistReference(row.number) },
-    detail: isMerged ? "The active record was strengthened." : "A record was created.",
+    detail: isMerged ? say("workflows.the-active-record-was-strengthened") : say("workflows.a-record-was-created"),
     undo,
     memo: matches,
   };
@@ -101,5 +101,8 @@ function matchesEffect(earlier: Earlier): Done {
     .filter(({ key }) => key.startsWith("blacklist."))
     .flatMap(({ memo }) => (memo === undefined ? [] : [memo as Listing["matches"]]));
   const sum = (count: "added" | "changed" | "removed") => listings.reduce((total, matches) => total + matches[count], 0).toString();
-  return { status: "done", detail: `${sum("added")} added, ${sum("changed")} changed, ${sum("removed")} removed.` };
+  return {
+    status: "done",
+    detail: say("workflows.added-changed-removed", { added: sum("added"), changed: sum("changed"), removed: sum("removed") }),
+  };
 }

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { WorkflowEffect } from "../../../generated/sqlite/client.ts";
@@ -37,28 +38,30 @@ export function createMergeEffects(parts: MergeEffectDeps): SomeEffects<"merge.p
 
   return {
     "merge.plan": {
-      preview: "The plan of the merger is frozen: it is called off if the servers change before its date.",
+      preview: say("workflows.the-plan-of-the-merger-is-frozen"),
       async check(approval, input) {
         const blockers = [...(await blockersOf(approval.tx, input)), ...(await otherRoles(parts, approval.tx, input))];
         return [...blockers, ...givingBlockers(parts.permissions, approval.tx.call, givenByPlan(input))];
       },
       async apply(approval, input) {
         const hash = hashOf(await planOf(approval, input));
-        return [{ status: "done", detail: `The plan was frozen as ${hash.slice(0, 12)}.`, memo: hash }];
+        return [{ status: "done", detail: say("workflows.the-plan-was-frozen-as", { hash: hash.slice(0, 12) }), memo: hash }];
       },
-      undo: () => Promise.resolve({ restored: true, detail: "The plan was given up." }),
+      undo: () => Promise.resolve({ restored: true, detail: say("workflows.the-plan-was-given-up") }),
     },
     "server.merge": {
-      preview: ({ effective_at: at }) => `At ${at} the source becomes part of the target: records, matches, agreements and staff follow.`,
+      preview: ({ effective_at: at }) => say("workflows.at-the-source-becomes-part-of-the", { at }),
       apply({ actorId: by, permission }, { effective_at: at }, earlier): Promise<Done[]> {
         const hash = String(earlier.find(({ key }) => key === "merge.plan")?.memo);
         const input = { hash, decided: { by, permission } };
-        return Promise.resolve([{ status: "pending", detail: `The servers are merged at ${at}.`, input, dueAt: new Date(at) }]);
+        return Promise.resolve([
+          { status: "pending", detail: say("workflows.the-servers-are-merged-at", { at }), input, dueAt: new Date(at) },
+        ]);
       },
       async run(due, { input: plan }, input) {
         if (hashOf(await planOf(due, input)) !== Plan.parse(plan).hash)
           throw new ProblemError("invalid_transition", {
-            detail: "The servers or their agreements changed since the plan was frozen; file the merger again.",
+            detail: say("workflows.the-servers-or-their-agreements-changed-since"),
           });
         return await carryOut(parts, due, input);
       },
@@ -78,7 +81,11 @@ async function blockersOf({ db }: Approval["tx"], payload: MergeInput): Promise<
     const owner = server?.ownerUserId ?? null;
     const isConsented = payload.owner_consents.some((consent) => consent.server_id === id && (owner === null || consent.user_id === owner));
     if (!isConsented)
-      blockers.push({ code: "owner_consent_missing", detail: `The owner of server ${id} has not consented.`, isWaivable: true });
+      blockers.push({
+        code: "owner_consent_missing",
+        detail: say("workflows.the-owner-of-server-has-not-consented", { id }),
+        isWaivable: true,
+      });
   }
   return blockers;
 }
@@ -90,7 +97,7 @@ async function otherRoles({ roster }: MergeEffectDeps, { db }: Approval["tx"], {
     if (role === undefined || (await roster.find(db, userId))?.staffRole === role) continue;
     blockers.push({
       code: "staff_plan_differs",
-      detail: `The user ${userId} does not have the staff role ${role} that the plan moves them from.`,
+      detail: say("workflows.the-user-does-not-have-the-staff", { id: userId, role }),
       isWaivable: true,
     });
   }
@@ -117,7 +124,7 @@ async function carryOut(parts: MergeEffectDeps, due: Due, input: MergeInput): Pr
     callsigns.push(...moved.callsigns);
   }
   const undo = { merge, agreements, roster, callsigns } as unknown as Json;
-  const detail = `The servers were merged; ${roster.length.toString()} of ${staffPlan.length.toString()} staff members moved.`;
+  const detail = say("workflows.the-servers-were-merged-of-staff-members", { moved: roster.length, all: staffPlan.length });
   return { status: "done", target: { kind: "server", id: sourceId }, detail, undo };
 }
 
@@ -146,7 +153,7 @@ async function takeBack({ registry, roster, callsigns }: MergeEffectDeps, revers
   const { tx, reason, permission, request } = reversal;
   if (tx.now.getTime() - row.updatedAt.getTime() > undoableFor)
     throw new ProblemError("invalid_transition", {
-      detail: "The merger was carried out more than 30 days ago and cannot be taken back.",
+      detail: say("workflows.the-merger-was-carried-out-more-than"),
       extra: { from: "approved", action: "reverse", allowed: [] },
     });
   const undo = MergeUndo.parse(row.undo);
@@ -159,6 +166,6 @@ async function takeBack({ registry, roster, callsigns }: MergeEffectDeps, revers
   const kept = results.filter(({ restored }) => !restored);
   return {
     restored: kept.length === 0,
-    detail: kept.length === 0 ? "The servers stand for themselves again." : kept.map(({ detail }) => detail).join(" "),
+    detail: kept.length === 0 ? say("workflows.the-servers-stand-for-themselves-again") : kept.map(({ detail }) => detail).join(" "),
   };
 }

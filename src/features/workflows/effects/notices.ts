@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { GuildState } from "../../../discord/guild-state.ts";
 import { addSeconds } from "../../../kernel/clock.ts";
 import { parseDuration } from "../../../kernel/fields.ts";
@@ -55,11 +56,11 @@ export function createNoticeEffects({ staff, access, guildState, roster, notices
 
   return {
     "notice.subject": {
-      preview: "On approval: message to the person.",
+      preview: say("workflows.on-approval-message-to-the-person"),
       isOptional: true,
       async apply(approval, input) {
         const { action, userId, roleKey, points, guildIds } = input;
-        if (!isAnnounced(action)) return await skipped("The person gets no message: this stays among staff.");
+        if (!isAnnounced(action)) return await skipped(say("workflows.the-person-gets-no-message-this-stays"));
         const { now } = approval.tx;
         const until = untilOf(input.length, approval.from);
         const appealUntil = appealEnd(input.appealUntil, now);
@@ -81,49 +82,53 @@ export function createNoticeEffects({ staff, access, guildState, roster, notices
         // Whoever was removed can no longer be written to.
         const isRemoved = first !== undefined && (discord?.action === "kick" || discord?.action === "ban");
         const before = isRemoved ? memberKey({ guildId: first, userId }) : undefined;
-        return await send(approval, "notice.subject", { userId, letter, detail: "Message to the person.", before });
+        return await send(approval, "notice.subject", { userId, letter, detail: say("workflows.message-to-the-person"), before });
       },
     },
     "notice.owner": {
-      preview: "The owner of the offending server is warned by message, if the register names them.",
+      preview: say("workflows.the-owner-of-the-offending-server-is"),
       isOptional: true,
       async apply(approval, { serverId }) {
         const where = { OR: [{ id: serverId }, { aliases: { some: { aliasId: serverId } } }] };
         const server = await approval.tx.db.server.findFirst({ where, select: { name: true, ownerUserId: true } });
-        if (server === null || server.ownerUserId === null) return skipped("The register names no owner of the server.");
+        if (server === null || server.ownerUserId === null) return skipped(say("workflows.the-register-names-no-owner-of-the"));
         const letter = notices.owner({ ...noticeOf(approval), server: { id: serverId, name: server.name } });
-        return send(approval, "notice.owner", { userId: server.ownerUserId, letter, detail: "Warning to the owner of the server." });
+        return send(approval, "notice.owner", {
+          userId: server.ownerUserId,
+          letter,
+          detail: say("workflows.warning-to-the-owner-of-the-server"),
+        });
       },
     },
     "notice.trial_review": {
       preview: ({ trialDays: days }) =>
-        days === 0 ? "There is no trial to look back on." : "The requester is reminded to decide when the trial ends.",
+        days === 0 ? say("workflows.there-is-no-trial-to-look-back") : say("workflows.the-requester-is-reminded-to-decide-when"),
       isOptional: true,
       apply(approval, { trialDays }) {
-        if (trialDays === 0) return skipped("There is no trial to look back on.");
+        if (trialDays === 0) return skipped(say("workflows.there-is-no-trial-to-look-back"));
         const dueAt = addSeconds(approval.from, trialDays * day);
-        return Promise.resolve([{ status: "pending", detail: "The requester is reminded to decide when the trial ends.", dueAt }]);
+        return Promise.resolve([{ status: "pending", detail: say("workflows.the-requester-is-reminded-to-decide-when"), dueAt }]);
       },
       async run({ tx, request }, _effect, { userId, roleKey, availability, timezone }) {
         const entry = await roster.find(tx.db, userId);
         const isOnTrial = entry?.status === "trial" && entry.originReference === request.reference;
         if (!isOnTrial || request.requesterId === null)
-          return { status: "skipped", detail: "Nobody had to be reminded: the trial was over." };
+          return { status: "skipped", detail: say("workflows.nobody-had-to-be-reminded-the-trial") };
         const { trialEndsAt } = entry;
         if (trialEndsAt !== null && trialEndsAt > tx.now)
-          return { status: "pending", detail: "The trial was made longer: the requester is reminded when it ends.", dueAt: trialEndsAt };
+          return { status: "pending", detail: say("workflows.the-trial-was-made-longer-the-requester"), dueAt: trialEndsAt };
         const role = staff.staffRoleOf(roleKey)?.name ?? roleKey;
         const { reference } = request;
         const content = notices.trialReview({ reference, guildId: guildOf(request.origin), userId, role, availability, timezone });
         const action = { kind: "message_user", userId: request.requesterId, content, reason: reference } as const;
         return discordEffect(action, {
           id: `${request.id}:notice.trial_review`,
-          detail: "The requester is reminded to decide about the trial.",
+          detail: say("workflows.the-requester-is-reminded-to-decide-about"),
         });
       },
     },
     "notice.welcome": {
-      preview: "On approval: welcome message.",
+      preview: say("workflows.on-approval-welcome-message"),
       isOptional: true,
       apply(approval, { userId, roleKey, trialDays }, earlier) {
         const callsign = earlier.find(({ key, memo }) => key === "callsign.allocate" && typeof memo === "string")?.memo;
@@ -134,7 +139,7 @@ export function createNoticeEffects({ staff, access, guildState, roster, notices
           trial: trialDays === 0 ? null : { seconds, until: addSeconds(approval.from, seconds) },
           callsign: typeof callsign === "string" ? callsign : null,
         });
-        return send(approval, "notice.welcome", { userId, letter, detail: "Welcome message." });
+        return send(approval, "notice.welcome", { userId, letter, detail: say("workflows.welcome-message") });
       },
     },
   };

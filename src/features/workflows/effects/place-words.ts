@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import { parseDuration } from "../../../kernel/fields.ts";
 import type { Length } from "./inputs.ts";
 
@@ -36,7 +37,7 @@ interface Planned {
 export function plannedText({ what, names, isEverywhere = false, length }: Planned): string {
   const where = isEverywhere ? `all servers (${namesText(names)})` : namesText(names);
   const measure = [`${measureWords[what]} ${where}`, ...(length === undefined ? [] : [length])].join(", ");
-  return `On approval: ${measure}.`;
+  return say("workflows.on-approval", { measure });
 }
 
 const units = [

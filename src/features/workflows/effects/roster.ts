@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import { can } from "../../../kernel/call.ts";
 import type { StaffService } from "../../staff/staff.service.ts";
 import type { RosterService } from "../../roster/roster.service.ts";
@@ -43,7 +44,7 @@ export function createRosterEffects({ roster, staff, permissions }: RosterEffect
   return {
     "roster.trial": {
       preview: ({ trialDays: days }) =>
-        days === 0 ? "They join the roster." : `They join the roster on a trial of ${days.toString()} days.`,
+        days === 0 ? say("workflows.they-join-the-roster") : say("workflows.they-join-the-roster-on-a-trial", { days }),
       async check(approval, { userId, roleKey }) {
         const { tx, request } = approval;
         const refusal = roster.whyNotBegin(await roster.find(tx.db, userId), {
@@ -70,15 +71,18 @@ export function createRosterEffects({ roster, staff, permissions }: RosterEffect
           isCorrection: await isCorrection(approval, userId, roster),
         });
         const { trialEndsAt } = begun.entry;
-        const detail = trialEndsAt === null ? "They are on the roster." : `They are on the roster, on trial until ${dayOf(trialEndsAt)}.`;
+        const detail =
+          trialEndsAt === null
+            ? say("workflows.they-are-on-the-roster")
+            : say("workflows.they-are-on-the-roster-on-trial", { day: dayOf(trialEndsAt) });
         return [{ status: "done", target: { kind: "roster_entry", id: begun.entry.id }, detail, undo: begun.undo }];
       },
       undo,
     },
-    "roster.probation": halting("probation", "They are put on probation.", "They are on probation"),
-    "roster.suspend": halting("suspended", "They are suspended on the roster.", "They are suspended on the roster"),
+    "roster.probation": halting("probation", say("workflows.they-are-put-on-probation"), "They are on probation"),
+    "roster.suspend": halting("suspended", say("workflows.they-are-suspended-on-the-roster"), "They are suspended on the roster"),
     "roster.demote": {
-      preview: ({ roleKey }) => `Their staff role becomes ${roleKey ?? "none"}.`,
+      preview: ({ roleKey }) => say("workflows.their-staff-role-becomes", { role: roleKey ?? "none" }),
       async check(approval, { userId, roleKey }) {
         const role = roleKey ?? "";
         const entry = await roster.find(approval.tx.db, userId);
@@ -88,16 +92,21 @@ export function createRosterEffects({ roster, staff, permissions }: RosterEffect
         const isDownward = to === undefined || to.rank < from || to.key === entry?.staffRole;
         return [
           ...givingBlockers(permissions, approval.tx.call, [{ userId, roleKey: role }]),
-          ...(isDownward ? [] : [{ code: "no_demotion", detail: "The staff role is not below the one they have." }]),
+          ...(isDownward ? [] : [{ code: "no_demotion", detail: say("workflows.the-staff-role-is-not-below-the") }]),
         ];
       },
       apply: (approval, { userId, roleKey }) =>
-        move(approval, userId, { event: "demoted", staffRole: roleKey }, `Their staff role on the roster is ${roleKey ?? "none"}.`),
+        move(
+          approval,
+          userId,
+          { event: "demoted", staffRole: roleKey },
+          say("workflows.their-staff-role-on-the-roster-is", { role: roleKey ?? "none" }),
+        ),
       undo,
     },
     "roster.terminate": {
-      preview: "They leave the roster.",
-      apply: (approval, { userId }) => move(approval, userId, { event: "terminated" }, "They are terminated on the roster."),
+      preview: say("workflows.they-leave-the-roster"),
+      apply: (approval, { userId }) => move(approval, userId, { event: "terminated" }, say("workflows.they-are-terminated-on-the-roster")),
       undo,
     },
   };

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { DraftRecords } from "../drafts/records.ts";
 import type { RegistryService } from "../../servers/servers.service.ts";
 import { agreementDraft } from "./drafts.ts";
@@ -31,34 +32,48 @@ export function createServersEffects(parts: ServersEffectDeps): SomeEffects<Keys
 function agreementEffects({ registry }: ServersEffectDeps): SomeEffects<"agreement.create" | "agreements.suspend"> {
   return {
     "agreement.create": {
-      preview: "The agreement is made between the servers, from its start to its end.",
+      preview: say("workflows.the-agreement-is-made-between-the-servers"),
       check: (_approval, { unsigned }) =>
         Promise.resolve(
-          unsigned.map((id) => ({ code: "signature_missing", detail: `The user ${id} has not signed the agreement.`, isWaivable: true })),
+          unsigned.map((id) => ({
+            code: "signature_missing",
+            detail: say("workflows.the-user-has-not-signed-the-agreement", { id }),
+            isWaivable: true,
+          })),
         ),
       async apply(approval, input) {
         const made = await registry.createAgreementInTx(approval.tx, agreementDraft(approval, input));
         if (made === null) {
-          const detail = "Nothing was made: it would be over before it begins, or it names fewer than two servers.";
+          const detail = say("workflows.nothing-was-made-it-would-be-over");
           return [{ status: "skipped", detail }];
         }
-        const detail = made.status === "scheduled" ? `The agreement was made and begins at ${made.starts_at}.` : "The agreement was made.";
+        const detail =
+          made.status === "scheduled"
+            ? say("workflows.the-agreement-was-made-and-begins-at", { at: made.starts_at })
+            : say("workflows.the-agreement-was-made");
         return [{ status: "done", target: { kind: "agreement", id: made.id }, detail }];
       },
       async undo(reversal, { targetId }) {
         const before = await reversal.tx.db.agreement.findUnique({ where: { id: targetId ?? "" }, select: { status: true } });
-        if (before === null || before.status === "ended") return { restored: false, detail: "The agreement had ended already." };
+        if (before === null || before.status === "ended")
+          return { restored: false, detail: say("workflows.the-agreement-had-ended-already") };
         await registry.endAgreementInTx(reversal.tx, targetId ?? "", noteOf(reversal));
-        return { restored: true, detail: "The agreement was ended." };
+        return { restored: true, detail: say("workflows.the-agreement-was-ended") };
       },
     },
     "agreements.suspend": {
-      preview: "Agreements with the server are suspended while it is listed.",
+      preview: say("workflows.agreements-with-the-server-are-suspended-while"),
       async apply({ tx, request, permission }, { serverIds }) {
         const note = { reference: request.reference, permission, reason: `Approval of ${request.reference}` };
         const suspended = await registry.suspendAgreementsInTx(tx, [...serverIds], note);
-        if (suspended.ids.length === 0) return [{ status: "skipped", detail: "There is no agreement with the server." }];
-        return [{ status: "done", detail: `${suspended.ids.length.toString()} agreements were suspended.`, undo: { ...suspended.undo } }];
+        if (suspended.ids.length === 0) return [{ status: "skipped", detail: say("workflows.there-is-no-agreement-with-the-server") }];
+        return [
+          {
+            status: "done",
+            detail: say("workflows.agreements-were-suspended", { count: suspended.ids.length }),
+            undo: { ...suspended.undo },
+          },
+        ];
       },
       undo: (reversal, { undo }) => registry.undoSuspendAgreementsInTx(reversal.tx, undo, noteOf(reversal)),
     },
@@ -68,7 +83,7 @@ function agreementEffects({ registry }: ServersEffectDeps): SomeEffects<"agreeme
 function clearanceEffects({ registry }: ServersEffectDeps): SomeEffects<"clearance.grant" | "clearance.use"> {
   return {
     "clearance.grant": {
-      preview: "The user may be recruited once in spite of an agreement between the servers.",
+      preview: say("workflows.the-user-may-be-recruited-once-in"),
       async apply({ tx, request, permission }, input) {
         const granted = await registry.grantClearanceInTx(tx, {
           ...input,
@@ -76,19 +91,24 @@ function clearanceEffects({ registry }: ServersEffectDeps): SomeEffects<"clearan
           permission,
         });
         if ("skipped" in granted) return [{ status: "skipped", detail: granted.skipped }];
-        return [{ status: "done", target: { kind: "poach_clearance", id: granted.id }, detail: "The clearance was given." }];
+        return [{ status: "done", target: { kind: "poach_clearance", id: granted.id }, detail: say("workflows.the-clearance-was-given") }];
       },
       undo: (reversal, { targetId }) => registry.revokeClearanceInTx(reversal.tx, targetId ?? "", noteOf(reversal)),
     },
     "clearance.use": {
-      preview: "A clearance of the applicant, if there is one, is used up.",
+      preview: say("workflows.a-clearance-of-the-applicant-if-there"),
       async apply({ tx, request, permission }, { userId }): Promise<Done[]> {
         const [clearance] = await registry.findClearances(tx.db, userId, tx.now);
-        if (clearance === undefined) return [{ status: "skipped", detail: "There is no clearance to use." }];
+        if (clearance === undefined) return [{ status: "skipped", detail: say("workflows.there-is-no-clearance-to-use") }];
         const used = await registry.useClearanceInTx(tx, { id: clearance.id, reference: request.reference, permission });
         if ("skipped" in used) return [{ status: "skipped", detail: used.skipped }];
         return [
-          { status: "done", target: { kind: "poach_clearance", id: clearance.id }, detail: "The clearance was used.", undo: used.undo },
+          {
+            status: "done",
+            target: { kind: "poach_clearance", id: clearance.id },
+            detail: say("workflows.the-clearance-was-used"),
+            undo: used.undo,
+          },
         ];
       },
       undo: (reversal, { undo }) => registry.undoUseClearanceInTx(reversal.tx, undo, noteOf(reversal)),
@@ -103,14 +123,14 @@ function incidentEffects({ registry, drafts }: ServersEffectDeps): SomeEffects<"
       payload: {
         server_id: serverId,
         category: "poaching",
-        reason: `${count.toString()} reports of poaching in 180 days, the last one ${request.reference}.`,
+        reason: say("workflows.reports-of-poaching-in-180-days-the", { count, reference: request.reference }),
       },
       subject: { kind: "server", id: serverId },
-      cause: `${count.toString()} reports of poaching were approved in 180 days.`,
+      cause: say("workflows.reports-of-poaching-were-approved-in-180", { count }),
       causeReference: request.reference,
       openKey: suggestionKey(serverId),
     });
-    const detail = "A request to blacklist the server is suggested.";
+    const detail = say("workflows.a-request-to-blacklist-the-server-is");
     return draft === null
       ? null
       : {
@@ -124,7 +144,7 @@ function incidentEffects({ registry, drafts }: ServersEffectDeps): SomeEffects<"
 
   return {
     "poach.incident": {
-      preview: `The incident counts against the server for 180 days; from ${incidentsThatSuggest.toString()} on, a blacklist request is suggested.`,
+      preview: say("workflows.the-incident-counts-against-the-server-for", { count: incidentsThatSuggest }),
       async apply(approval, { serverId, victimServerId, offenderIds, method, occurredAt }) {
         const { tx, request, permission } = approval;
         const { id, count, undo } = await registry.recordIncidentInTx(tx, {
@@ -136,7 +156,7 @@ function incidentEffects({ registry, drafts }: ServersEffectDeps): SomeEffects<"
           originReference: request.reference,
           permission,
         });
-        const detail = `The incident was recorded; ${count.toString()} count against the server.`;
+        const detail = say("workflows.the-incident-was-recorded-count-against-the", { count });
         const suggested = count >= incidentsThatSuggest ? await suggest(approval, serverId, count) : null;
         return [{ status: "done", target: { kind: "poach_incident", id }, detail, undo }, ...(suggested === null ? [] : [suggested])];
       },

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { CauseInForce, CausesInForce, Place } from "../../../discord-actions/in-force.ts";
 import type { WorkflowEffect } from "../../../generated/sqlite/client.ts";
@@ -30,7 +31,10 @@ export async function takenBackOf(causes: Causes, row: WorkflowEffect, reversal:
     ...(causeOf({ ...row, undo: await markedBy(tx, row) }, "") ?? seen),
     reason,
   }));
-  const detail = next?.kind === "timeout" ? `New end of the timeout: ${next.until}.` : `Reversal in Discord: ${row.detail}`;
+  const detail =
+    next?.kind === "timeout"
+      ? say("workflows.new-end-of-the-timeout", { at: next.until })
+      : say("workflows.reversal-in-discord", { what: row.detail });
   const { staffRole } = DiscordEffectInput.parse(row.input);
   return {
     status: "reversed",

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import { createChecks, type ChecksDeps } from "../checks/checks.ts";
 import { createHoldEffects, type HoldEffectDeps } from "./holds.ts";
 import { createRosterEffects, type RosterEffectDeps, type RosterKeys } from "./roster.ts";
@@ -39,33 +40,35 @@ export function createCallsignEffects({ callsigns }: CallsignEffectDeps): SomeEf
 
   return {
     "callsign.allocate": {
-      preview: ({ pool }) => `They are given a callsign of the pool ${pool}.`,
+      preview: ({ pool }) => say("workflows.they-are-given-a-callsign-of-the", { pool }),
       async check(approval, wish): Promise<Blocker[]> {
         if (!(await callsigns.knowsPool(approval.tx.db, wish.pool))) {
-          return [{ code: "unknown_pool", detail: `There is no pool of callsigns named ${wish.pool}: make it, or amend the request.` }];
+          return [{ code: "unknown_pool", detail: say("workflows.there-is-no-pool-of-callsigns-named", { pool: wish.pool }) }];
         }
         try {
           await callsigns.peekInTx(approval.tx.db, wish);
           return [];
         } catch (error) {
           if (!(error instanceof ProblemError)) throw error;
-          return [{ code: error.code, detail: error.detail ?? `The pool ${wish.pool} has no free callsign.` }];
+          return [{ code: error.code, detail: error.detail ?? say("workflows.the-pool-has-no-free-callsign", { pool: wish.pool }) }];
         }
       },
       async apply(approval, wish) {
         const { slot, reused, undo: left } = await callsigns.allocateInTx(approval.tx, { ...wish, ...noteOf(approval) });
-        const detail = reused ? `They keep the callsign ${slot.callsign}.` : `They have the callsign ${slot.callsign}.`;
+        const detail = reused
+          ? say("workflows.they-keep-the-callsign", { callsign: slot.callsign })
+          : say("workflows.they-have-the-callsign", { callsign: slot.callsign });
         const target = { kind: "callsign", id: slot.id, reference: slot.callsign };
         return [{ status: "done", target, detail, undo: left, memo: slot.callsign }];
       },
       undo,
     },
     "callsign.hold": {
-      preview: "Their callsigns rest: nobody else gets the numbers meanwhile.",
+      preview: say("workflows.their-callsigns-rest-nobody-else-gets-the"),
       async apply(approval, { userId }) {
         const { held, callsigns: names, undo: left } = await callsigns.holdAllInTx(approval.tx, userId, noteOf(approval));
-        if (held === 0) return [{ status: "skipped", detail: "They have no callsign." }];
-        return [{ status: "done", detail: `Resting now: ${names.join(", ")}.`, undo: left }];
+        if (held === 0) return [{ status: "skipped", detail: say("workflows.they-have-no-callsign") }];
+        return [{ status: "done", detail: say("workflows.resting-now", { names: names.join(", ") }), undo: left }];
       },
       undo,
     },
@@ -98,7 +101,7 @@ export function createMeasureEffects({ staff }: MeasureEffectDeps): SomeEffects<
 
   return {
     "staff.suspend": {
-      preview: "Their permissions are taken away meanwhile.",
+      preview: say("workflows.their-permissions-are-taken-away-meanwhile"),
       async apply(approval, { userId, length }) {
         const until = untilOf(length, approval.from);
         const result = await staff.suspendInTx(approval.tx, { ...noteOf(approval), userId, until });
@@ -108,9 +111,11 @@ export function createMeasureEffects({ staff }: MeasureEffectDeps): SomeEffects<
     },
     "interim.measure": {
       preview: ({ measure }) =>
-        measure === "remove_from_queue" ? "They no longer work on requests meanwhile." : "Their permissions are taken away meanwhile.",
+        measure === "remove_from_queue"
+          ? say("workflows.they-no-longer-work-on-requests-meanwhile")
+          : say("workflows.their-permissions-are-taken-away-meanwhile"),
       async apply(approval, { subject, confidential, measure, dueAt }) {
-        if (subject.kind === "server") return [{ status: "skipped", detail: "A server has no permissions to take away." }];
+        if (subject.kind === "server") return [{ status: "skipped", detail: say("workflows.a-server-has-no-permissions-to-take") }];
         const until = interimEnd(approval, dueAt);
         const what = measure === "remove_from_queue" ? "They no longer work on requests" : "Their permissions are taken away";
         const note = confidential ? quietly(approval) : noteOf(approval);

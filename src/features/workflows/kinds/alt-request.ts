@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import { z } from "zod";
 import { Duration, Snowflake, text, isAnonymous, notAnonymous } from "../../../kernel/fields.ts";
 import { linkBases, linkConfidences, linkKinds } from "../../../kernel/vocabulary.ts";
@@ -26,7 +27,7 @@ const AltRequestPayload = z
   })
   .refine((payload) => new Set(payload.user_ids).size === payload.user_ids.length, {
     path: ["user_ids"],
-    message: "Name each account once.",
+    message: say("workflows.name-each-account-once"),
   })
   .meta({ id: "AltRequestPayload" });
 
@@ -37,7 +38,7 @@ function withoutCases(given: unknown): unknown {
 }
 
 export const altRequest = kind({
-  label: "Linked accounts",
+  label: say("workflows.linked-accounts"),
   summary: "Say that accounts belong to one person.",
   prefix: "ALT",
   payload: AltRequestPayload,
@@ -63,7 +64,7 @@ export const altRequest = kind({
     alt_id: "user_ids",
   },
   unsupported: {
-    "propagate.cases": "Cases of confirmed accounts are shown together wherever include_alts asks for them; nothing has to be set.",
+    "propagate.cases": say("workflows.cases-of-confirmed-accounts-are-shown-together"),
   },
   anyway: { "propagate.cases": [false] },
   prepare: addPrimaryAccount,
@@ -86,7 +87,7 @@ export const altRequest = kind({
   clocks: { firstTouch: day, decision: 7 * day, expiry: 30 * day },
   coolDown: 7 * day,
   subjects: ({ user_ids }) => user_ids.map(user),
-  title: () => "Linked accounts",
+  title: () => say("workflows.linked-accounts"),
   effects: ({ user_ids, primary_user_id, confidence, kind: what, basis, propagate, review_after }) => [
     effect("account_link.create", { user_ids, primary_user_id, confidence, kind: what, basis, propagate, review_after }),
   ],

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import { z } from "zod";
 import { Snowflake, text } from "../../../kernel/fields.ts";
 import { appealOutcomes, effect } from "../effects/inputs.ts";
@@ -40,7 +41,7 @@ export const appeal = kind({
   clocks: { firstTouch: 48 * hour, decision: 14 * day, expiry: 60 * day },
   coolDown: 30 * day,
   subjects: ({ target, user_id }) => [{ kind: "record", id: target.toUpperCase() }, ...(user_id === undefined ? [] : [user(user_id)])],
-  title: ({ target }) => `Appeal against ${target}`,
+  title: ({ target }) => say("workflows.appeal-against", { target }),
   words: {
     uphold: { action: "deny" },
     upheld: { action: "deny" },

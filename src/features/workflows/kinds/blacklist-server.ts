@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import { z } from "zod";
 import { Duration, Snowflake, text } from "../../../kernel/fields.ts";
 import { blacklistCategories, memberPolicies, severities } from "../../../kernel/vocabulary.ts";
@@ -23,7 +24,7 @@ const BlacklistServerPayload = z
   .meta({ id: "BlacklistServerPayload" });
 
 export const blacklistServer = kind({
-  label: "Blacklist a server",
+  label: say("workflows.blacklist-a-server"),
   summary: "List a server, and say what becomes of its members.",
   prefix: "BLS",
   payload: BlacklistServerPayload,
@@ -53,9 +54,8 @@ export const blacklistServer = kind({
     owner_id: "owner_user_id",
   },
   unsupported: {
-    invite_codes:
-      "Send invites as evidence. The register of servers keeps the one that is checked every day, as invite_code of the server.",
-    min_tenure: "Every member of a listed server is matched. Name those who are left out in exempt_user_ids.",
+    invite_codes: say("workflows.send-invites-as-evidence-the-register-of"),
+    min_tenure: say("workflows.every-member-of-a-listed-server-is"),
   },
   filing: {
     options: [
@@ -75,7 +75,8 @@ export const blacklistServer = kind({
   coolDown: 14 * day,
   subjects: ({ server_id }) => [server(server_id)],
   conflicts: ({ owner_user_id }) => (owner_user_id === undefined ? [] : [owner_user_id]),
-  title: ({ server_name }) => (server_name === undefined ? "Blacklist a server" : `Blacklist the server ${server_name}`),
+  title: ({ server_name }) =>
+    server_name === undefined ? say("workflows.blacklist-a-server") : say("workflows.blacklist-the-server", { name: server_name }),
   effects: (payload) => {
     const serverIds = [...new Set([payload.server_id, ...payload.aliases])];
     return [

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import { z } from "zod";
 import { Duration, Snowflake } from "../../../kernel/fields.ts";
 import { altChoices, blacklistCategories, recommendedActions, severities } from "../../../kernel/vocabulary.ts";
@@ -24,11 +25,11 @@ const BlacklistUserPayload = z
   })
   .refine((payload) => payload.scope === "network" || payload.server_ids.length > 0, {
     path: ["server_ids"],
-    message: "Name the servers of the scope.",
+    message: say("blacklist.name-the-servers-of-the-scope"),
   })
   .refine((payload) => payload.scope === "servers" || payload.server_ids.length === 0, {
     path: ["server_ids"],
-    message: "The scope is the whole network: leave the servers out, or send `servers` as the scope.",
+    message: say("workflows.the-scope-is-the-whole-network-leave"),
     params: { code: "conflicting_fields" },
   })
   .meta({ id: "BlacklistUserPayload" });
@@ -36,7 +37,7 @@ const BlacklistUserPayload = z
 const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
 
 export const blacklistUser = kind({
-  label: "Blacklist a user",
+  label: say("workflows.blacklist-a-user"),
   summary: "List a user on the network or on some servers.",
   prefix: "BLU",
   payload: BlacklistUserPayload,
@@ -80,7 +81,7 @@ export const blacklistUser = kind({
   clocks: { firstTouch: 6 * hour, decision: 48 * hour, expiry: 30 * day },
   coolDown: 14 * day,
   subjects: ({ user_id }) => [user(user_id)],
-  title: () => "Blacklist a user",
+  title: () => say("workflows.blacklist-a-user"),
   effects: (payload) => {
     const { user_id: userId, severity } = payload;
     const isCompromised = payload.category === "compromised" || payload.compromised_account;

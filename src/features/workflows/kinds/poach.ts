@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import { z } from "zod";
 import { Snowflake, Timestamp, text } from "../../../kernel/fields.ts";
 import { agreementCovers } from "../../../kernel/vocabulary.ts";
@@ -158,7 +159,12 @@ export const poach = kind({
   subjects: (payload) => poachSubjects(payload),
   // Whoever was approached bears witness; they do not judge what they say.
   conflicts: ({ target_user_ids }) => target_user_ids,
-  title: ({ kind: what }) => ({ report: "Poaching report", agreement: "No-poach agreement", clearance: "Poaching clearance" })[what],
+  title: ({ kind: what }) =>
+    ({
+      report: say("workflows.poaching-report"),
+      agreement: say("workflows.no-poach-agreement"),
+      clearance: say("workflows.poaching-clearance"),
+    })[what],
   effects: (payload) => poachEffects[payload.kind](payload),
   example: {
     kind: "report",

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import { z } from "zod";
 import { Duration, Snowflake, Timestamp, text } from "../../../kernel/fields.ts";
 import { discordPenalties, discordPunishments, effect, punishmentActions, type Use } from "../effects/inputs.ts";
@@ -29,17 +30,17 @@ const PunishmentPayload = z
   })
   .refine((payload) => payload.action !== "demotion" || payload.demote_to !== undefined, {
     path: ["demote_to"],
-    message: "A demotion names the role it leads to.",
+    message: say("workflows.a-demotion-names-the-role-it-leads"),
     params: { code: "required" },
   })
   .refine(({ discord }) => discord.everywhere !== true || discord.guild_ids.length === 0, {
     path: ["discord", "everywhere"],
-    message: "Name servers or say everywhere, not both.",
+    message: say("workflows.name-servers-or-say-everywhere-not-both"),
     params: { code: "conflicting_fields" },
   })
   .refine((payload) => !isInDiscord(payload.action) || [payload.action, "none"].includes(payload.discord.action), {
     path: ["discord", "action"],
-    message: "This punishment is an action in Discord by itself: leave the other one out.",
+    message: say("workflows.this-punishment-is-an-action-in-discord"),
     params: { code: "conflicting_fields" },
   })
   .refine(({ action, discord }) => discord.delete_messages === undefined || [action, discord.action].includes("ban"), {
@@ -136,7 +137,7 @@ export const punishment = kind({
     acts: (payload) => measureOf(payload) !== "none",
     unlimited: (payload) =>
       staffMatters.has(payload.action) && measureOf(payload) === "none"
-        ? "This punishment holds in every server: leave the servers out."
+        ? say("workflows.this-punishment-holds-in-every-server-leave")
         : undefined,
     example: ({ user_id, action, reason, discord }, serverId) => ({
       user_id,

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import { z } from "zod";
 import { Snowflake, Timestamp, text } from "../../../kernel/fields.ts";
 import { effect } from "../effects/inputs.ts";
@@ -78,7 +79,7 @@ export const recruitment = kind({
   subjects: ({ user_id }) => [user(user_id)],
   conflicts: ({ referred_by }) => (referred_by === undefined ? [] : [referred_by]),
   guilds: () => "every",
-  title: ({ position }) => `Recruitment as ${position}`,
+  title: ({ position }) => say("workflows.recruitment-as", { position }),
   hasBlindVotes: true,
   isChecked: true,
   effects: ({ user_id: userId, position: roleKey, department, trial_days: trialDays, callsign, availability, timezone }) => [

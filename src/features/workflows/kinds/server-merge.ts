@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import { z } from "zod";
 import { Snowflake, Timestamp, text } from "../../../kernel/fields.ts";
 import { callsignPolicies, effect } from "../effects/inputs.ts";
@@ -22,12 +23,12 @@ const ServerMergePayload = z
   })
   .refine((payload) => payload.source_server_id !== payload.target_server_id, {
     path: ["target_server_id"],
-    message: "A server cannot merge with itself.",
+    message: say("workflows.a-server-cannot-merge-with-itself"),
   })
   .meta({ id: "ServerMergePayload" });
 
 export const serverMerge = kind({
-  label: "Server merge",
+  label: say("workflows.server-merge"),
   summary: "Bring one server into another at a date both owners agree to.",
   prefix: "SMR",
   payload: ServerMergePayload,
@@ -47,10 +48,10 @@ export const serverMerge = kind({
     target_guild_id: "target_server_id",
   },
   unsupported: {
-    announce: "A merger is not announced by the bot. Tell the members of both servers yourself.",
-    initiated_by: "Both owners have to consent, whoever began it. Say in reason who asked for it.",
-    records: "Records of the source count for the target from the date of the merger and are not rewritten.",
-    source_after: "The source stays in the register as merged. Set another status of the server afterwards.",
+    announce: say("workflows.a-merger-is-not-announced-by-the"),
+    initiated_by: say("workflows.both-owners-have-to-consent-whoever-began"),
+    records: say("workflows.records-of-the-source-count-for-the"),
+    source_after: say("workflows.the-source-stays-in-the-register-as"),
   },
   anyway: { announce: [false], records: ["link"], source_after: ["archive"] },
   filing: {
@@ -68,7 +69,7 @@ export const serverMerge = kind({
   coolDown: 0,
   subjects: ({ source_server_id, target_server_id }) => [server(source_server_id), server(target_server_id)],
   concerned: ({ staff_plan }) => planned(staff_plan),
-  title: () => "Server merge",
+  title: () => say("workflows.server-merge"),
   effects: ({ source_server_id, target_server_id, owner_consents, staff_plan, callsign_policy, effective_at }) => {
     const consents = owner_consents.map(({ server_id, user_id }) => ({ server_id, user_id }));
     const merger = { source_server_id, target_server_id, owner_consents: consents, staff_plan, callsign_policy, effective_at };

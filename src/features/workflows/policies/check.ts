@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import { kinds } from "../kinds/kinds.ts";
 import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 import type { PermissionKey } from "../../../kernel/permissions.ts";
@@ -23,19 +24,19 @@ const rules: readonly Rule[] = [
   {
     field: "approvals_grave",
     code: "too_few",
-    detail: "What is grave needs at least as many approvals as what is not.",
+    detail: say("workflows.what-is-grave-needs-at-least-as"),
     isBroken: ({ approvals, approvals_grave: grave }) => grave < approvals,
   },
   {
     field: "first_touch_seconds",
     code: "too_long",
-    detail: "A first look is due no later than the decision.",
+    detail: say("workflows.a-first-look-is-due-no-later"),
     isBroken: ({ first_touch_seconds: firstTouch, decision_seconds: decision }) => firstTouch > decision,
   },
   {
     field: "expiry_seconds",
     code: "too_short",
-    detail: "A request expires after its decision was due.",
+    detail: say("workflows.a-request-expires-after-its-decision-was"),
     isBroken: ({ expiry_seconds: expiry, decision_seconds: decision }) => expiry <= decision,
   },
 ];
@@ -53,7 +54,7 @@ export function prefixesOf(type: WorkflowKind, prefix: string): string[] {
 export function requireSound(type: WorkflowKind, policy: Policy, taken: readonly string[]): void {
   const broken = rules.filter(({ isBroken }) => isBroken(policy)).map(({ field, code, detail }) => errorAt(field, code, detail));
   const isTaken = prefixesOf(type, policy.prefix).some((prefix) => taken.includes(prefix));
-  const errors = isTaken ? [...broken, errorAt("prefix", "taken", "References of another kind begin with this.")] : broken;
+  const errors = isTaken ? [...broken, errorAt("prefix", "taken", say("workflows.references-of-another-kind-begin-with-this"))] : broken;
   if (errors.length > 0) throw validationProblem(errors);
 }
 

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import { z } from "zod";
 import type { ReadClient, TransactionClient } from "../../../database/database.ts";
 import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
@@ -6,7 +7,7 @@ import { kinds } from "../kinds/kinds.ts";
 const year = 31_536_000;
 const seconds = (min: number, description: string) =>
   z
-    .int({ error: "Write a whole number of seconds; in Discord a length such as 2h." })
+    .int({ error: say("workflows.write-a-whole-number-of-seconds-in") })
     .min(min)
     .max(10 * year)
     .meta({ description: `${description}, in seconds` });
@@ -24,7 +25,7 @@ const people = (description: string) => z.int().min(1).max(10).meta({ descriptio
 export const Policy = z.strictObject({
   prefix: z
     .string()
-    .regex(/^[A-Z][A-Z0-9]{1,9}$/, "Write 2–10 capital letters and digits, beginning with a letter.")
+    .regex(/^[A-Z][A-Z0-9]{1,9}$/, say("workflows.write-2-10-capital-letters-and-digits"))
     .meta({ description: "What references of the kind begin with, unless `REFERENCE_PREFIX` says it for all" }),
   approvals: people("How many different people an approval needs"),
   approvals_grave: people("How many it needs for what is grave; at least as many"),

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { Deps } from "../../deps.ts";
 import type { PermissionKey } from "../../../kernel/permissions.ts";
 import { isDeepStrictEqual } from "node:util";
@@ -288,8 +289,7 @@ function plannedEffect({ key, detail }: { key: string; detail: string }): Effect
 }
 
 function requirePerson(call: Call): void {
-  if (call.actor === null)
-    throw new ProblemError("acting_user_required", { detail: "A decision is a person's: name them in X-Acting-User." });
+  if (call.actor === null) throw new ProblemError("acting_user_required", { detail: say("workflows.a-decision-is-a-persons-name-them") });
 }
 
 interface LengthGround {
@@ -306,9 +306,9 @@ function requireLength({ action, body: { duration } }: DecisionInput, { request,
   const payload = jsonObject(request.payload);
   const type = request.type as WorkflowKind;
   const isGraver = approvalsFor(type, policy, { ...payload, duration }) > approvalsFor(type, policy, payload);
-  if (isGraver) throw fieldError("/duration", "needs_more_people", "For this length the request needs more people: it has to be amended.");
+  if (isGraver) throw fieldError("/duration", "needs_more_people", say("workflows.for-this-length-the-request-needs-more"));
   if (approvers.length > 0 && secondsOf(duration) > secondsOf(payload["duration"]))
-    throw fieldError("/duration", "longer_than_approved", "Others approved a shorter length: the request has to be amended.");
+    throw fieldError("/duration", "longer_than_approved", say("workflows.others-approved-a-shorter-length-the-request"));
 }
 
 /** Of a length; without one it has no end. */

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import { placesOf } from "./places.ts";
 import { urgencyFactor, remindAtOf, resumed } from "./timers.ts";
 import type { RequestChanges, Request } from "./workflows.policy.ts";
@@ -89,11 +90,7 @@ const writes: Partial<Readonly<Record<Action, (move: Move) => RequestChanges>>> 
 /** @throws ProblemError validation_failed when a request would hold too many */
 export function moreEvidence(kept: readonly unknown[], added: readonly unknown[]): unknown[] {
   if (kept.length + added.length <= maxEvidence) return [...kept, ...added];
-  throw fieldError(
-    "/evidence",
-    "too_many",
-    `The request holds ${maxEvidence.toString()} pieces of evidence; add files and messages to it instead.`,
-  );
+  throw fieldError("/evidence", "too_many", say("workflows.the-request-holds-pieces-of-evidence-add", { count: maxEvidence }));
 }
 
 /** The clocks of a request that begins now. */

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { Deps } from "../../deps.ts";
 import { stepOf } from "./steps.ts";
 import { tellOf } from "./told.ts";
@@ -209,7 +210,7 @@ function requireFiling(call: Call, type: WorkflowKind, body: unknown): { intake:
   if (isForOneself) {
     // People need no permission to ask about what was decided about themselves.
     if (kinds[type].suspends?.(intake.payload) !== undefined)
-      throw fieldError("/suspend", "not_offered", "Leave this out: the staff decide whether the record counts until then.");
+      throw fieldError("/suspend", "not_offered", say("workflows.leave-this-out-the-staff-decide-whether"));
     const named = intake.payload["user_id"];
     requireWrite(call, permission, { own: typeof named === "string" ? named : call.actor?.id });
     if (named === undefined) intake.payload["user_id"] = call.actor?.id;
@@ -240,10 +241,11 @@ async function requireAppealable(tx: Tx, { reach, type, intake: { payload }, isF
   if (isForOneself) {
     const decision = await findOwnDecision(tx.db, accounts, target?.kind === "case" ? target.reference : name);
     if (!isKnown || decision === undefined)
-      throw fieldError(`/${field}`, "unknown_reference", "There is nothing about you under this name.");
+      throw fieldError(`/${field}`, "unknown_reference", say("workflows.there-is-nothing-about-you-under-this"));
   }
   const end = isKnown ? await appealEndOf(tx.db, target) : null;
-  if (end !== null && end <= tx.now) throw fieldError(`/${field}`, "appeal_over", `The time to appeal this ended at ${end.toISOString()}.`);
+  if (end !== null && end <= tx.now)
+    throw fieldError(`/${field}`, "appeal_over", say("workflows.the-time-to-appeal-this-ended-at", { at: end.toISOString() }));
   if (isForOneself && target !== null) await requireOnlyAppeal(tx, target, accounts);
 }
 

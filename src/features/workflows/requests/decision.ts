@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import { severities } from "../../../kernel/vocabulary.ts";
 import { z } from "zod";
 import { Duration, Snowflake, text } from "../../../kernel/fields.ts";
@@ -102,18 +103,18 @@ interface Need {
 
 /** What an action needs besides its name. */
 const needs: Partial<Readonly<Record<Action, Need>>> = {
-  deny: { reason: 10, says: "A denial needs a reason of 10 to 1,000 characters." },
-  reverse: { reason: 10, says: "A reversal needs a reason of 10 to 1,000 characters." },
-  request_info: { oneOf: ["questions"], says: "Ask 1 to 5 questions." },
-  provide_info: { oneOf: ["answer", "evidence"], says: "Send an answer or evidence." },
-  amend: { oneOf: ["payload"], says: "Send the fields that change in payload." },
-  assign: { oneOf: ["assignee"], says: "Name the person." },
-  escalate: { reason: 3, says: "Say why it is escalated." },
-  deescalate: { reason: 3, says: "Say why it is no longer escalated." },
-  hold: { reason: 3, says: "Say why it is held." },
-  release: { reason: 3, says: "Say why it is released." },
-  object: { reason: 3, says: "An objection needs a reason." },
-  reopen: { reason: 3, says: "Say why it is opened again." },
+  deny: { reason: 10, says: say("workflows.a-denial-needs-a-reason-of-10") },
+  reverse: { reason: 10, says: say("workflows.a-reversal-needs-a-reason-of-10") },
+  request_info: { oneOf: ["questions"], says: say("workflows.ask-1-to-5-questions") },
+  provide_info: { oneOf: ["answer", "evidence"], says: say("workflows.send-an-answer-or-evidence") },
+  amend: { oneOf: ["payload"], says: say("workflows.send-the-fields-that-change-in-payload") },
+  assign: { oneOf: ["assignee"], says: say("workflows.name-the-person") },
+  escalate: { reason: 3, says: say("workflows.say-why-it-is-escalated") },
+  deescalate: { reason: 3, says: say("workflows.say-why-it-is-no-longer-escalated") },
+  hold: { reason: 3, says: say("workflows.say-why-it-is-held") },
+  release: { reason: 3, says: say("workflows.say-why-it-is-released") },
+  object: { reason: 3, says: say("workflows.an-objection-needs-a-reason") },
+  reopen: { reason: 3, says: say("workflows.say-why-it-is-opened-again") },
 };
 const overrideReason = 20;
 
@@ -152,7 +153,7 @@ export function understandDecision(kind: Kind, body: unknown): DecisionInput {
   const meant = meaningOf(kind, parsed.data, refuse);
   const { reason: said, reason_public: saidPublicly, reason_internal: internal, revision } = parsed.data;
   if (said !== undefined && saidPublicly !== undefined && said !== saidPublicly)
-    refuse("reason_public", "conflicting_fields", "reason and reason_public disagree.");
+    refuse("reason_public", "conflicting_fields", say("workflows.reason-and-reason-public-disagree"));
   const shown = saidPublicly ?? said ?? null;
   if (meant !== undefined) requireNeeds(meant.action, parsed.data, shown, refuse);
   if (issues.length > 0 || meant === undefined) throw new z.ZodError(issues);
@@ -166,7 +167,7 @@ function translate(given: Record<string, unknown>) {
   const refuse: Refuse = (field, code, message) =>
     void issues.push({ code: "custom", path: [spelled.get(field) ?? field], message, params: { code }, input: undefined });
   for (const key of Object.keys(given)) {
-    if (spelled.has(nameOf(key))) refuse(nameOf(key), "conflicting_fields", "This field stands twice.");
+    if (spelled.has(nameOf(key))) refuse(nameOf(key), "conflicting_fields", say("workflows.this-field-stands-twice"));
     spelled.set(nameOf(key), key);
   }
   return { translated: Object.fromEntries([...spelled].map(([name, key]) => [name, given[key]])), spelled, issues, refuse };
@@ -176,7 +177,7 @@ function meaningOf(kind: Kind, body: Body, refuse: Refuse): { action: Action; ru
   const named = fieldNames.filter((name) => body[name] !== undefined);
   const [first] = named;
   if (first === undefined) {
-    refuse("decision", "required", `Say what is decided: ${offered}.`);
+    refuse("decision", "required", say("workflows.say-what-is-decided", { offered }));
     return undefined;
   }
   const meant = named.map((name) => {
@@ -185,9 +186,9 @@ function meaningOf(kind: Kind, body: Body, refuse: Refuse): { action: Action; ru
     return kind.words?.[said] ?? (action === undefined ? undefined : { action });
   });
   if (new Set(meant.map((meaning) => JSON.stringify(meaning))).size > 1)
-    refuse(named[1] ?? first, "conflicting_fields", "These fields name different decisions.");
+    refuse(named[1] ?? first, "conflicting_fields", say("workflows.these-fields-name-different-decisions"));
   const [meaning] = meant;
-  if (meaning === undefined) refuse(first, "invalid_value", `This is no decision. Offered here: ${offered}.`);
+  if (meaning === undefined) refuse(first, "invalid_value", say("workflows.this-is-no-decision-offered-here", { offered }));
   return meaning;
 }
 
@@ -196,14 +197,14 @@ function requireNeeds(action: Action, body: Body, shown: string | null, refuse: 
   const needed = body.override === true ? Math.max(least, overrideReason) : least;
   const field = body.reason_public === undefined ? "reason" : "reason_public";
   if ((shown?.length ?? 0) < needed) {
-    const message = needed === overrideReason && needed > least ? "To decide alone needs a reason of 20 characters or more." : says;
+    const message = needed === overrideReason && needed > least ? say("workflows.to-decide-alone-needs-a-reason-of") : says;
     refuse(field, shown === null ? "required" : "too_short", message);
   }
   if (oneOf.length > 0 && oneOf.every((name) => body[name] === undefined)) refuse(oneOf[0] ?? "decision", "required", says);
   if (action === "void" && body.duplicate_of === undefined && shown === null)
-    refuse("reason", "required", "Say why it is void, or name the request that is kept in duplicate_of.");
+    refuse("reason", "required", say("workflows.say-why-it-is-void-or-name"));
   for (const [name, allowed] of Object.entries(only)) {
     if (body[name as keyof Body] !== undefined && !allowed.includes(action))
-      refuse(name, "not_offered", `This field belongs to ${allowed.join(" and ")}.`);
+      refuse(name, "not_offered", say("workflows.this-field-belongs-to", { actions: allowed.join(" and ") }));
   }
 }

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import { z } from "zod";
 import type { TimeSpec } from "../../../commands/entry.ts";
 import { Duration, parseDuration, Snowflake, ToldMessage, text } from "../../../kernel/fields.ts";
@@ -22,7 +23,7 @@ export const DeleteMessages = z
   .max(40)
   .refine(
     (length) => length === noDeletion || (parseDuration(length) ?? Infinity) <= maxDeletion,
-    "Write a length of 7 days at most, such as 1h or P7D, or `none`.",
+    say("workflows.write-a-length-of-7-days-at"),
   )
   .meta({
     id: "DeleteMessages",
@@ -45,7 +46,7 @@ export const deletionTime: TimeSpec = {
 };
 
 /** The refusal of it for anything but a ban. */
-export const onlyBansDelete = "Only a ban deletes messages.";
+export const onlyBansDelete = say("workflows.only-a-ban-deletes-messages");
 
 /** Seconds of {@link DeleteMessages}; 0 deletes nothing. */
 export function deletionSeconds(length: string | undefined): number {
@@ -62,7 +63,7 @@ export function onlyOf<One extends z.ZodType>(one: One) {
   return z.preprocess((given) => (Array.isArray(given) && given.length === 1 ? (given[0] as unknown) : given), one);
 }
 
-const address = text(1, 2000).regex(/^https?:\/\//, "Only http and https addresses are kept.");
+const address = text(1, 2000).regex(/^https?:\/\//, say("blacklist.only-http-and-https-addresses-are-kept"));
 
 const EvidenceObject = z.strictObject({
   kind: z.enum(["message", "link", "text", "record"]).optional(),

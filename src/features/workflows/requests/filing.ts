@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { Tx } from "../../../database/database.ts";
 import { addSeconds } from "../../../kernel/clock.ts";
 import { ProblemError } from "../../../kernel/errors.ts";
@@ -114,12 +115,16 @@ async function readNeighbours(tx: Tx, { type, coolDownSeconds }: Filing, about: 
 export function coolDown(deniedAt: Date, seconds: number, now: Date): ProblemError {
   const until = addSeconds(deniedAt, seconds);
   const retryAfter = Math.ceil((until.getTime() - now.getTime()) / 1000);
-  return new ProblemError("cooldown", { detail: "This was denied a short while ago.", extra: { until: until.toISOString() }, retryAfter });
+  return new ProblemError("cooldown", {
+    detail: say("workflows.this-was-denied-a-short-while-ago"),
+    extra: { until: until.toISOString() },
+    retryAfter,
+  });
 }
 
 async function checkRequester(tx: Tx, requesterId: string, limits: FilingLimits, open: readonly Request[]): Promise<void> {
   if (open.filter((request) => request.requesterId === requesterId).length >= limits.openPerSubject) {
-    throw new ProblemError("rate_limited", { detail: "You have too many open requests about this subject.", retryAfter: hour });
+    throw new ProblemError("rate_limited", { detail: say("workflows.you-have-too-many-open-requests-about"), retryAfter: hour });
   }
   const recent = await tx.db.workflowRequest.findMany({
     where: { requesterId, isDirect: false, createdAt: { gt: addSeconds(tx.now, -hour) } },
@@ -130,7 +135,7 @@ async function checkRequester(tx: Tx, requesterId: string, limits: FilingLimits,
   const oldest = recent.at(-1);
   if (oldest === undefined || recent.length < limits.perHour) return;
   const retryAfter = Math.max(1, Math.ceil((addSeconds(oldest.createdAt, hour).getTime() - tx.now.getTime()) / 1000));
-  throw new ProblemError("rate_limited", { detail: "You have filed too many requests in the last hour.", retryAfter });
+  throw new ProblemError("rate_limited", { detail: say("workflows.you-have-filed-too-many-requests-in"), retryAfter });
 }
 
 function subjectsKey(subjects: readonly { kind: string; subjectId: string }[]): string {

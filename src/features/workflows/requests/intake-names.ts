@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { z } from "zod";
 import type { Kind } from "../kinds/kind.ts";
 
@@ -64,7 +65,7 @@ export function collect(
 
   function take(key: string, value: unknown, path: readonly string[]): void {
     const name = nameOf(key);
-    if (serverOwned.has(name)) return void issues.push(refusal(path, "server_owned", "This field is given by the service."));
+    if (serverOwned.has(name)) return void issues.push(refusal(path, "server_owned", say("workflows.this-field-is-given-by-the-service")));
     const instead = Object.hasOwn(unsupported, name) ? unsupported[name] : undefined;
     if (instead !== undefined) {
       if (anyway[name]?.includes(value) !== true) issues.push(refusal(path, "unsupported_field", instead));
@@ -89,7 +90,7 @@ export function collect(
   }
   for (const [key, value] of Object.entries(body)) {
     if (key === "payload" && isWrapped) continue;
-    if (key === "payload") issues.push(refusal([key], "invalid_type", "The payload is an object."));
+    if (key === "payload") issues.push(refusal([key], "invalid_type", say("workflows.the-payload-is-an-object")));
     else take(key, value, [key]);
   }
   if (isWrapped) for (const [key, value] of Object.entries(payload)) take(key, value, ["payload", key]);
@@ -166,7 +167,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 function disagreement(path: readonly string[], other: Sent | undefined): Issue {
-  return refusal(path, "conflicting_fields", `This and /${other?.path.join("/") ?? ""} name the same thing and disagree.`);
+  return refusal(path, "conflicting_fields", say("workflows.this-and-name-the-same-thing-and", { path: other?.path.join("/") ?? "" }));
 }
 
 function refusal(path: readonly string[], code: string, message: string): Issue {

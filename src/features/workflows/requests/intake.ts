@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import { z } from "zod";
 import { jsonObject } from "../../../kernel/parsing.ts";
 import { pointer } from "../../../kernel/validation.ts";
@@ -36,7 +37,7 @@ export function understand(kind: Kind, body: unknown): Intake {
     warnings.push({
       code: "field_assumed",
       pointer: `/${[...wrapper, field].join("/")}`,
-      detail: `${field} was not sent; ${JSON.stringify(value)} is assumed.`,
+      detail: say("workflows.was-not-sent-is-assumed", { name: field, value: JSON.stringify(value) }),
     });
   }
 
@@ -53,7 +54,7 @@ export function understand(kind: Kind, body: unknown): Intake {
     issues.push({
       code: "custom",
       path: [],
-      message: "The fields that are not known here are larger than 4 KiB in all.",
+      message: say("workflows.the-fields-that-are-not-known-here"),
       params: { code: "too_large" },
       input: undefined,
     });
@@ -67,7 +68,7 @@ export function understand(kind: Kind, body: unknown): Intake {
     warnings.push({
       code: "unknown_field_kept",
       pointer: `/${at.path.join("/")}`,
-      detail: "This field is not known here; it was kept as it is.",
+      detail: say("workflows.this-field-is-not-known-here-it"),
     });
   }
   return { payload: payload.data, common: common.data, extra, warnings, pointerTo: (path) => pointer(spell(path)) };
@@ -96,7 +97,7 @@ export function understandAmendment(
   if (payload.success) {
     const about = new Set(kind.subjects(payload.data).map(({ kind: what, id }) => `${what}:${id}`));
     if (kind.subjects(before).some(({ kind: what, id }) => !about.has(`${what}:${id}`)))
-      issues.push(refusal(["payload"], "subject_changed", "Whom a request is about stays: withdraw it and file another one."));
+      issues.push(refusal(["payload"], "subject_changed", say("workflows.whom-a-request-is-about-stays-withdraw")));
   }
   if (issues.length > 0 || !payload.success) throw new z.ZodError(issues);
   return payload.data;

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import { z } from "zod";
 import type { Tx } from "../../../database/database.ts";
 import type { CausesInForce, Remaining } from "../../../discord-actions/in-force.ts";
@@ -77,7 +78,7 @@ export function createLengths({ audit, events, causes, roster, staff, effects }:
       if (until === null) return null;
       const target = { kind: "server", id: ban.targetId ?? "" };
       const [made] = await effects().append(tx, await getWholeRequest(tx, request.id), [
-        { key: keyOfEnd, status: "pending", detail: "The ban is lifted at its end.", target, dueAt: until },
+        { key: keyOfEnd, status: "pending", detail: say("workflows.the-ban-is-lifted-at-its-end"), target, dueAt: until },
       ]);
       return made === undefined ? null : { what: "ban_end", place: made.place, ban: ban.place };
     }
@@ -110,7 +111,8 @@ export function createLengths({ audit, events, causes, roster, staff, effects }:
   /** What Discord has to be told of the new end of a timeout. */
   async function sendTimeout(tx: Tx, request: Request, row: WorkflowEffect, { next }: Remaining): Promise<void> {
     if (next === null) return;
-    const detail = next.kind === "timeout" ? `New end of the timeout: ${next.until}.` : "End of the timeout.";
+    const detail =
+      next.kind === "timeout" ? say("workflows.new-end-of-the-timeout", { at: next.until }) : say("workflows.end-of-the-timeout");
     // Two changes in one moment have names of their own.
     const id = `${amendsIdOf(row, tx.now)}:end`;
     await effects().append(tx, await getWholeRequest(tx, request.id), [
@@ -272,8 +274,8 @@ export function createLengths({ audit, events, causes, roster, staff, effects }:
 }
 
 type EffectChanges = Prisma.WorkflowEffectUncheckedUpdateManyInput;
-const restored: Undone = { restored: true, detail: "It ends when it did before." };
-const changedSince: Undone = { restored: false, detail: "What was changed since stays as it is." };
+const restored: Undone = { restored: true, detail: say("workflows.it-ends-when-it-did-before") };
+const changedSince: Undone = { restored: false, detail: say("cases.what-was-changed-since-stays-as-it") };
 
 function userOf({ subjects }: Request): string | undefined {
   return subjects.find(({ kind }) => kind === "user")?.subjectId;

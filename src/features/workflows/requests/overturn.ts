@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import { placesOf } from "./places.ts";
 import type { Deps } from "../../deps.ts";
 import { statusAt, subjectsOf, viewerOf, getWholeRequest, type RequestChanges, type Request } from "./workflows.policy.ts";
@@ -51,7 +52,7 @@ const Chosen = z.object({ duration: z.string().nullable().optional(), effects: z
 const reopenable: ReadonlySet<string> = new Set(["denied", "withdrawn", "expired"]);
 /** A request that is decided anew waits for no answer. */
 const noPause = { pausedAt: null, infoDueAt: null, questions: Prisma.DbNull };
-const changedSince: Undone = { restored: false, detail: "The request was changed since." };
+const changedSince: Undone = { restored: false, detail: say("workflows.the-request-was-changed-since") };
 
 /** What the decision that approved a request said of how it takes effect. */
 async function chosenBy(tx: Tx, requestId: string): Promise<Pick<DecisionInput["body"], "duration" | "effects">> {
@@ -124,7 +125,7 @@ export function createOverturning({ audit, events, reach, effects }: OverturnDep
       const chosen = await chosenBy(tx, id);
       const { duration } = chosen;
       const payload = kinds[type].payload.safeParse({ ...jsonObject(row.payload), ...(duration !== undefined && { duration }) });
-      if (!payload.success) return { restored: false, detail: "The payload of the request no longer fits its kind." };
+      if (!payload.success) return { restored: false, detail: say("workflows.the-payload-of-the-request-no-longer") };
       const { reversal: _reversal, ...decision } = row.decision as WorkflowDecision;
       const approvedBy = approversOf(row);
       const input = {
@@ -148,7 +149,7 @@ export function createOverturning({ audit, events, reach, effects }: OverturnDep
       });
       const changes = { status: "approved", reversedAt: null, decision: decision as Prisma.InputJsonObject };
       await write(tx, row, changes, { ...note, action: "reinstate", event: "workflow.decided" });
-      return { restored: true, detail: "The approval is in force again." };
+      return { restored: true, detail: say("workflows.the-approval-is-in-force-again") };
     },
 
     /** Have a request decided anew; null, with nothing done, for one that is neither denied nor withdrawn nor expired. */
@@ -191,7 +192,7 @@ export function createOverturning({ audit, events, reach, effects }: OverturnDep
       const decidedAt = before.decided_at === null ? null : new Date(before.decided_at);
       const changes = { status: before.status, decision, decidedAt, payloadRevision: row.payloadRevision - 1 };
       await write(tx, row, changes, { ...note, action: "restore", event: "workflow.updated" });
-      return { restored: true, detail: "The request stands as it was decided." };
+      return { restored: true, detail: say("workflows.the-request-stands-as-it-was-decided") };
     },
 
     /** Leave an internal comment on a request. */

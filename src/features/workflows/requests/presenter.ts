@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { GuildState } from "../../../discord/guild-state.ts";
 import { jsonObject } from "../../../kernel/parsing.ts";
 import type { Call } from "../../../kernel/call.ts";
@@ -201,13 +202,11 @@ export function refusal({ refused, detail, required }: Refused, { action, reques
       });
     case "conflict_of_interest":
       return new ProblemError(refused, {
-        detail:
-          detail ??
-          "You or another account of yours filed this request, is its subject, or is otherwise involved: somebody else has to decide it.",
+        detail: detail ?? say("workflows.you-or-another-account-of-yours-filed"),
       });
     case "hierarchy_violation":
       return new ProblemError(refused, {
-        detail: "The subject stands as high as you on the staff, or higher: somebody above them has to decide.",
+        detail: say("workflows.the-subject-stands-as-high-as-you"),
       });
     case "precondition_failed":
       return new ProblemError(refused, { extra: { current_etag: `"v${request.revision.toString()}"` } });

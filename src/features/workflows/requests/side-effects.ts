@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { Deps } from "../../deps.ts";
 import {
   isRestricted,
@@ -82,11 +83,11 @@ export function createSideEffects({ audit, events, effects, reach, matches, noti
     const where = { OR: [{ id: reference.toLowerCase() }, { reference: reference.toUpperCase() }] };
     const found = await wholeRequest(tx, await tx.db.workflowRequest.findFirst({ where }));
     if (found === null || !canSee(await viewerOf(tx.db, reach, tx.call), found))
-      throw fieldError(pointer, "unknown_reference", "There is no such request.");
+      throw fieldError(pointer, "unknown_reference", say("workflows.there-is-no-such-request"));
     if (found.id === request.id || found.type !== request.type)
-      throw fieldError(pointer, "other_request", "Name another request of the same kind.");
+      throw fieldError(pointer, "other_request", say("workflows.name-another-request-of-the-same-kind"));
     if (eventPermission(found) !== eventPermission(request))
-      throw fieldError(pointer, "other_request", "What is confidential is no duplicate of what everybody reads: say why it is void.");
+      throw fieldError(pointer, "other_request", say("workflows.what-is-confidential-is-no-duplicate-of"));
     await lockKept(tx, [found.id]);
     const kept = await tx.db.workflowRequest.findUnique({ where: { id: found.id } });
     if (kept === null) throw recordNotFound();
@@ -232,10 +233,10 @@ export function approvalOf(tx: Tx, request: Request, input: DecisionInput, actor
   const { duration } = input.body;
   const { shape } = kinds[type].payload;
   if (duration !== undefined && !Object.hasOwn(shape, "duration"))
-    throw fieldError("/duration", "not_offered", `A ${type} request has no length.`);
+    throw fieldError("/duration", "not_offered", say("workflows.a-request-has-no-length", { kind: type }));
   const payload = kinds[type].payload.safeParse({ ...jsonObject(request.payload), ...(duration !== undefined && { duration }) });
   if (!payload.success) {
-    const detail = "The payload no longer fits its kind, so its effects cannot be carried out.";
+    const detail = say("workflows.the-payload-no-longer-fits-its-kind");
     throw new ProblemError("invalid_transition", {
       detail,
       extra: { from: request.status, action: input.action, allowed: ["amend", "deny"] },
@@ -254,12 +255,12 @@ function reversalOf(tx: Tx, { request, input, actorId, isOwnUndo = false }: Move
 /** What a requester is told of. */
 const actionsTold: ReadonlySet<Action> = new Set<Action>(["approve", "deny", "request_info", "void", "reverse", "reopen"]);
 const wording: Readonly<Record<AnnouncedStatus, string>> = {
-  approved: "was approved",
-  denied: "was denied",
-  void: "was closed as void",
-  reversed: "was approved, and the approval was taken back",
-  pending: "was opened again",
-  needs_info: "needs your answer",
+  approved: say("workflows.was-approved"),
+  denied: say("workflows.was-denied"),
+  void: say("workflows.was-closed-as-void"),
+  reversed: say("workflows.was-approved-and-the-approval-was-taken"),
+  pending: say("workflows.was-opened-again"),
+  needs_info: say("workflows.needs-your-answer"),
 };
 
 /** What the requester is told of a move, by message or in the channel it was filed in. Votes are told to nobody. */
@@ -279,12 +280,14 @@ function noticesOf(
   if (isChannel) {
     const content = notices.channel({ ...about, status });
     const action = { kind: "message_channel", channelId: origin.data.channel_id, content, reason: reference } as const;
-    return [{ key, ...discordEffect(action, { id, detail: "Message to the channel it was filed in." }) }];
+    return [{ key, ...discordEffect(action, { id, detail: say("workflows.message-to-the-channel-it-was-filed") }) }];
   }
   if ((input.body.notify ?? policy.notify) === "none") return [];
   const { questions = [], message } = input.body;
   const isForOneself = kinds[kind as WorkflowKind].filedForOneself !== undefined;
   const content = notices.requester({ ...about, kind, status, reason: input.reasonPublic, questions, message, isForOneself });
   const action = { kind: "message_user", userId: requesterId, content, reason: reference } as const;
-  return [{ key, ...discordEffect(action, { id, detail: `Message to the requester: the request ${wording[status]}.` }) }];
+  return [
+    { key, ...discordEffect(action, { id, detail: say("workflows.message-to-the-requester-the-request", { said: wording[status] }) }) },
+  ];
 }

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import { distance, slipsIn } from "../../../kernel/distance.ts";
 import { otherSnowflake, snowflake, type Kind } from "../kinds/kind.ts";
 import { schemaAtTop } from "../kinds/kinds.ts";
@@ -60,7 +61,7 @@ export function refusalOf(kind: Kind, key: string): string | undefined {
 export function meantText(kind: Kind, key: string): string {
   const { name, example } = nearest(kind, key);
   const words = JSON.stringify(example);
-  return `This field is not known here. The nearest is \`${name}\`, such as ${words}.`;
+  return say("workflows.this-field-is-not-known-here-the", { name, words });
 }
 
 function nearest(kind: Kind, key: string): Field {

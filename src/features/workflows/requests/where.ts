@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { GuildState } from "../../../discord/guild-state.ts";
 import type { Call } from "../../../kernel/call.ts";
@@ -61,7 +62,7 @@ export function placed(tx: Pick<Tx, "call">, asked: Asked): Record<string, unkno
     .slice(0, maxListed)
     .map(({ id, name }) => (name === null ? id : `${name} (${id})`))
     .join(", ");
-  const detail = `Name the servers it applies in as \`guild_ids\`, or send \`everywhere: true\`. Served are: ${names}.`;
+  const detail = say("workflows.name-the-servers-it-applies-in-as", { names });
   const body = place.example?.(payload, ours[0]?.id ?? "") ?? {};
   throw refused([{ pointer: pointerTo(["guild_ids"]), in: "body", code: "required", detail }], ours, asked.example?.(body) ?? body);
 }
@@ -78,7 +79,7 @@ function ownServer({ via, guildId }: Call, ours: readonly ServedServer[]): strin
 }
 
 function unknownServer(pointer: string, id: string): FieldError {
-  return { pointer, in: "body", code: "unknown_server", detail: `The bot does not serve the server ${id}.` };
+  return { pointer, in: "body", code: "unknown_server", detail: say("workflows.the-bot-does-not-serve-the-server", { id }) };
 }
 
 /** Which servers there are is said beside what is wrong, so that the next try can name them. */

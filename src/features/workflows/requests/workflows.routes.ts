@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import { walkDescription, WalkNotes } from "../../../kernel/keyset.ts";
 import { understand } from "./intake.ts";
 import { filingOperation, pascalCase, kindOf, kinds } from "../kinds/kinds.ts";
@@ -15,7 +16,10 @@ import type { WorkflowsService } from "./workflows.service.ts";
 const { get, post } = routesFor("workflows");
 const type = z
   .string()
-  .refine((name) => kindOf(name) !== undefined, { error: `Name one of ${workflowKinds.join(", ")}.`, params: { code: "unknown_kind" } })
+  .refine((name) => kindOf(name) !== undefined, {
+    error: say("workflows.name-one-of", { values: workflowKinds.join(", ") }),
+    params: { code: "unknown_kind" },
+  })
   .meta({ description: "Kind of request, with hyphens or underscores, in any case", example: "blacklist-user" });
 const key = z.string().min(1).max(64).meta({ description: "Id or reference, in any case", example: "BLU-REQ-000001" });
 const DecideQuery = z.object({

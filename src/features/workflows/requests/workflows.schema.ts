@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import { z } from "zod";
 import { listQuery, redacted, Snowflake, Timestamp, UserRef } from "../../../kernel/fields.ts";
 import { workflowKinds } from "../../../kernel/vocabulary.ts";
@@ -123,7 +124,7 @@ export function severalOf(names: readonly string[]) {
   return z
     .string()
     .max(500)
-    .regex(new RegExp(`^${one}(?:,${one})*$`), `Name one or several of ${names.join(", ")}, separated by commas.`)
+    .regex(new RegExp(`^${one}(?:,${one})*$`), say("workflows.name-one-or-several-of-separated-by", { names: names.join(", ") }))
     .optional();
 }
 const flag = z.enum(["true", "false"]).optional();

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
 import type { PermissionKey } from "../../../kernel/permissions.ts";
 import {
@@ -175,26 +176,18 @@ type Rule = (state: State, attempt: Attempt, context: Context) => Transition;
 const rules: Readonly<Record<Action, Rule>> = {
   claim(state, { steal = false }, { actorId, can }) {
     const isOthers = state.assigneeId !== null && state.assigneeId !== actorId && state.isClaimLive;
-    if (isOthers && !steal)
-      return refuse(
-        "invalid_transition",
-        "Somebody else has claimed it. Say `steal` to take it over, which needs workflows.assign; to decide, no claim is needed.",
-      );
+    if (isOthers && !steal) return refuse("invalid_transition", say("workflows.somebody-else-has-claimed-it-say-steal"));
     if (isOthers && !can(assignPermission)) return missing(assignPermission);
     return moved(state, { status: unless(state, ["escalated"], "in_review"), assigneeId: actorId });
   },
   assign(state, { assignee }) {
     if (assignee === undefined) return moved(state, {});
-    if (!assignee.isEligible)
-      return refuse(
-        "conflict_of_interest",
-        "The person named cannot decide this request: they are partial, outranked or lack the permission.",
-      );
+    if (!assignee.isEligible) return refuse("conflict_of_interest", say("workflows.the-person-named-cannot-decide-this-request"));
     return moved(state, { status: unless(state, ["escalated", "needs_info"], "in_review"), assigneeId: assignee.id });
   },
   unassign: (state) => moved(state, { status: unless(state, ["escalated", "needs_info"], "pending"), assigneeId: null }),
   approve(state, { override = false }, { actorId, can }) {
-    if (state.isHeld) return refuse("invalid_transition", "It is held; it has to be released first.");
+    if (state.isHeld) return refuse("invalid_transition", say("workflows.it-is-held-it-has-to-be"));
     const votes = withVote(state, actorId, "approve");
     const isEnough = sumOf({ ...state, votes }) >= requiredOf(state);
     if (override && !isEnough && !can(overridePermission)) return missing(overridePermission);
@@ -215,12 +208,12 @@ const rules: Readonly<Record<Action, Rule>> = {
   amend: (state, { isChanged }) => moved(state, { payloadRevision: state.payloadRevision + (isChanged === false ? 0 : 1) }),
   escalate: (state) => moved(state, { status: "escalated", tier: state.tier + 1 }),
   deescalate: (state) => moved(state, { status: "in_review", tier: 0 }),
-  hold: (state) => (state.isHeld ? refuse("invalid_transition", "It is held already.") : moved(state, { isHeld: true })),
-  release: (state) => (state.isHeld ? moved(state, { isHeld: false }) : refuse("invalid_transition", "It is not held.")),
+  hold: (state) => (state.isHeld ? refuse("invalid_transition", say("workflows.it-is-held-already")) : moved(state, { isHeld: true })),
+  release: (state) => (state.isHeld ? moved(state, { isHeld: false }) : refuse("invalid_transition", say("workflows.it-is-not-held"))),
   withdraw: (state) => moved(state, { status: "withdrawn" }),
   void: (state) => moved(state, { status: "void" }),
   reopen(state) {
-    if (state.endedFor > reopenableFor) return refuse("invalid_transition", "It ended more than 90 days ago; file a new request.");
+    if (state.endedFor > reopenableFor) return refuse("invalid_transition", say("workflows.it-ended-more-than-90-days-ago"));
     const again = { status: "pending", payloadRevision: state.payloadRevision + 1, tier: 0, isHeld: false, assigneeId: null } as const;
     return moved(state, again);
   },
@@ -231,7 +224,7 @@ const rules: Readonly<Record<Action, Rule>> = {
     if (isSole && isOwnDirectUndo) return moved(state, { status: "reversed", votes });
     const isEnough = current({ ...state, votes }, "reverse").length >= state.reversalsRequired;
     if (override && (isSole || !isEnough) && !can(overridePermission)) return missing(overridePermission);
-    if (isSole && !override) return refuse("conflict_of_interest", "Whoever decided alone does not reverse the decision alone.");
+    if (isSole && !override) return refuse("conflict_of_interest", say("workflows.whoever-decided-alone-does-not-reverse-the"));
     if (isEnough || override) return moved(state, { status: "reversed", votes }, { isBreakGlass: isSole || !isEnough });
     return moved(state, { votes }, { isFinal: false });
   },
@@ -289,7 +282,7 @@ function refusedByRight(state: State, { action }: Attempt, context: Context): Re
       ok: false,
       refused: "permission_denied",
       required: "requester",
-      detail: "Only its requester withdraws a request; staff void it.",
+      detail: say("workflows.only-its-requester-withdraws-a-request-staff"),
     };
   if (!context.can(permission)) return missing(permission);
   if (isDecision && state.tier > 0 && isOpenStatus(state.status) && !context.can(decideEscalated)) return missing(decideEscalated);

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import { statsPermission, StatsQuery, type StatsView } from "./stats.schema.ts";
 import { conditionOf, sqlOrderOf } from "../../../database/where.ts";
 import { orderOf } from "../../../kernel/keyset.ts";
@@ -118,8 +119,9 @@ function understand(query: StatsQuery, now: Date): Period & { types: WorkflowKin
   const { type, from: givenFrom, to: givenTo } = StatsQuery.parse(query);
   const to = givenTo === undefined ? now : new Date(givenTo);
   const from = givenFrom === undefined ? addSeconds(to, -usualPeriod) : new Date(givenFrom);
-  if (from >= to) throw fieldError("/from", "not_before", "The period ends after it begins.", "query");
-  if (to.getTime() - from.getTime() > maxPeriod * 1000) throw fieldError("/from", "too_early", "A period has 366 days at most.", "query");
+  if (from >= to) throw fieldError("/from", "not_before", say("workflows.the-period-ends-after-it-begins"), "query");
+  if (to.getTime() - from.getTime() > maxPeriod * 1000)
+    throw fieldError("/from", "too_early", say("workflows.a-period-has-366-days-at-most"), "query");
   return { types: type === undefined ? [...workflowKinds] : workflowKinds.filter((kind) => type.split(",").includes(kind)), from, to };
 }
 
