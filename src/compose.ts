@@ -1,4 +1,5 @@
 import type { CommandSet } from "./commands/entry.ts";
+import type { GuidePart } from "./commands/guide.ts";
 import type { PendingInteractions } from "./commands/pending-interactions.ts";
 import type { Verbs } from "./commands/verbs.ts";
 import type { Control } from "./discord/command.ts";
@@ -20,6 +21,8 @@ export interface Feature<Needs extends object, Made extends object> {
   routes?: (all: Needs & Made) => readonly Route[];
   /** Its slash commands, which run the operations of routes. */
   commands?: CommandSet;
+  /** What it adds to `/setup`. */
+  guide?: GuidePart;
   /** Buttons and menus that no command leads to by itself. */
   controls?: (all: Needs & Made, verbs: Verbs, kept: PendingInteractions) => readonly Control[];
   /** What it shows to browsers. */
@@ -57,6 +60,7 @@ export interface Features<Core extends object, All extends Core> {
   create: (core: Core) => All;
   routes: (all: All) => Route[];
   commands: readonly CommandSet[];
+  guide: readonly GuidePart[];
   controls: (all: All, verbs: Verbs, kept: PendingInteractions) => Control[];
   pages: (all: All) => HtmlPage[];
   listeners: (all: All) => GatewayListener[];
@@ -92,6 +96,7 @@ function listOf<Core extends object, All extends Core>(list: readonly Listed[]):
       return all as All;
     },
     commands: list.flatMap(({ commands }) => commands ?? []),
+    guide: list.flatMap(({ guide }) => guide ?? []),
     controls: (all, verbs, kept) => list.flatMap((one) => one.controls?.(given(all), verbs, kept) ?? []),
     routes: (all) => list.flatMap((one) => one.routes?.(given(all)) ?? []),
     pages: (all) => list.flatMap((one) => one.pages?.(given(all)) ?? []),

@@ -1,4 +1,5 @@
 import { shared } from "./cluster/feature.ts";
+import type { GuidePart } from "./commands/guide.ts";
 import { createCommandTable, type CommandTable } from "./commands/table.ts";
 import { compose } from "./compose.ts";
 import { type Core, type CoreOptions, openCore } from "./core.ts";
@@ -27,6 +28,7 @@ import { permissions, access } from "./features/permissions/feature.ts";
 import { personalData, privacy } from "./features/privacy/feature.ts";
 import { roster, rosterAudits, rosterEntries, rosterSync } from "./features/roster/feature.ts";
 import { setup } from "./features/setup/feature.ts";
+import { setupCommands } from "./features/setup/setup.commands.ts";
 import { registry, serverFacts } from "./features/servers/feature.ts";
 import { staff } from "./features/staff/feature.ts";
 import { webhooks } from "./features/webhooks/feature.ts";
@@ -85,8 +87,13 @@ export const features = compose<Core & Interfaces>()
   .with(rosterEntries)
   .with(timeline)
   .with(privacy)
-  .with(setup)
+  .with(setup(guideParts))
   .with(health);
+
+/** What the features add to the guide, which is one of them. */
+function guideParts(): readonly GuidePart[] {
+  return features.guide;
+}
 
 export type Services = ReturnType<typeof features.create>;
 
@@ -159,7 +166,7 @@ let table: CommandTable | undefined;
 /** Every slash command, with `/help`, which explains them all. Made when it is first needed, as the first answers over HTTP need none. */
 export function commandTable(): CommandTable {
   table ??= createCommandTable(
-    [...features.commands, helpCommands(commandTable)],
+    [...features.commands, setupCommands(features.guide), helpCommands(commandTable)],
     routeTable().map(({ spec }) => spec),
     mostUsed,
   );

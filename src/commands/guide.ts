@@ -15,8 +15,7 @@ export interface GuideContext {
   verbs: Verbs;
   call: Call;
   t: Translate;
-  /** The custom id of a menu or a button of the step. */
-  idOf(what: string): string;
+  customIdOf(what: string): string;
 }
 
 /** What one step shows: the rows with the buttons to other steps come on top, so four at most. */
@@ -29,9 +28,6 @@ export interface GuidePage {
 export interface GuideStep {
   name: string;
   page(ground: GuideContext): Promise<GuidePage>;
-  /**
-   * @param shown what the menu showed as chosen
-   * @returns what takes the place of the step; undefined: the step as it stands now
-   */
+  /** @param shown what the menu showed as chosen @returns what takes the place of the step; undefined: the step as it is now */
   act(ground: GuideContext, what: string, values: readonly string[], shown: readonly string[]): Promise<GuidePage | Reply | undefined>;
 }
