@@ -202,7 +202,7 @@ export interface SourceSpec {
 
 /** The slash commands of a feature. */
 export interface CommandSet {
-  entries: readonly Entry[];
+  entries?: readonly Entry[];
   /** Commands of the menu on a person or a message. */
   menus?: readonly MenuSpec[];
   /** Entries that no command has: only menus and buttons lead to them. */

@@ -27,7 +27,7 @@ export function createCommandTable(
 ): CommandTable {
   const byOperation = new Map(specs.map((spec) => [spec.operationId, spec]));
   const bounded = (all: readonly Entry[]): Entry[] => all.map((entry) => withBounds(entry, (operation) => byOperation.get(operation)));
-  const entries = byUse(bounded(sets.flatMap((set) => set.entries)), mostUsed);
+  const entries = byUse(bounded(sets.flatMap((set) => set.entries ?? [])), mostUsed);
   const menuEntries = bounded(sets.flatMap((set) => set.menuEntries ?? []));
   const byName = unique([...entries, ...menuEntries].map((entry) => [nameOf(entry), entry]));
   return {

@@ -20,6 +20,7 @@ import { createExemptionsService } from "./exemptions.service.ts";
 import { createFollowedLists } from "./followed-lists.ts";
 import type { FollowedEntries } from "../follows/entries.ts";
 import { createLedger, createLedgerSweep } from "./ledger.ts";
+import { listCommands, listEntries } from "./lists.commands.ts";
 import { listsRoutes } from "./lists.routes.ts";
 import { createOwnList, type ListSource } from "./own-list.ts";
 import { createPreviews, type Previews } from "./preview.ts";
@@ -119,6 +120,8 @@ export const lists = feature({
     deps.causesInForce.register(createListCauses(ledger));
     return { lists: { ...services, worker, sweep: createLedgerSweep(deps), roleWatch } };
   },
+  commands: listCommands,
+  guide: { entries: listEntries },
   routes: ({ lists }) => listsRoutes(lists),
   jobs: ({ lists }) => ({
     exemptions: { run: lists.exemptions.expireDue, nextDue: lists.exemptions.nextDue },

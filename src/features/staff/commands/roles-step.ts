@@ -1,5 +1,5 @@
 import { escapeText } from "../../../discord/replies.ts";
-import type { StaffRoleView } from "../../staff/roles/roles.schema.ts";
+import type { StaffRoleView } from "../roles/roles.schema.ts";
 import { isHeld } from "../../../kernel/held.ts";
 import { heldReply, rowOf } from "../../../commands/press.ts";
 import { listSeen } from "../../../commands/records.ts";

@@ -1,16 +1,16 @@
-import type { CommandInput, Entry, OptionSpec, PickSpec, Reply, Wording } from "../../../commands/entry.ts";
-import { picked, textIn } from "../../../commands/input.ts";
-import { alertPresses, pressButton, rowOf } from "../../../commands/press.ts";
-import { readView } from "../../../commands/records.ts";
-import { cut, enumLabel, momentOf } from "../../../commands/show.ts";
-import type { Translate } from "../../../commands/texts.ts";
-import type { VerbInput } from "../../../commands/verbs.ts";
-import { escapeText } from "../../../discord/replies.ts";
-import { sentenceText } from "../../../discord/sentence.ts";
-import type { Call } from "../../../kernel/call.ts";
-import { blacklistCategories, ownList, severities } from "../../../kernel/vocabulary.ts";
-import type { GuildPreview } from "../../../kernel/guild-preview.ts";
-import type { ExemptionView, HeldActionsView, ListActionView, StanceView } from "../../lists/lists.schema.ts";
+import type { CommandInput, CommandSet, Entry, OptionSpec, PickSpec, Reply, Wording } from "../../commands/entry.ts";
+import { picked, textIn } from "../../commands/input.ts";
+import { alertPresses, pressButton, rowOf } from "../../commands/press.ts";
+import { readView } from "../../commands/records.ts";
+import { cut, enumLabel, momentOf } from "../../commands/show.ts";
+import type { Translate } from "../../commands/texts.ts";
+import type { VerbInput } from "../../commands/verbs.ts";
+import { escapeText } from "../../discord/replies.ts";
+import { sentenceText } from "../../discord/sentence.ts";
+import type { Call } from "../../kernel/call.ts";
+import { blacklistCategories, ownList, severities } from "../../kernel/vocabulary.ts";
+import type { GuildPreview } from "../../kernel/guild-preview.ts";
+import type { ExemptionView, HeldActionsView, ListActionView, StanceView } from "./lists.schema.ts";
 
 const command = "setup";
 const stances = ["ignore", "notify", "propose", "apply"] as const;
@@ -167,14 +167,6 @@ export const listEntries: readonly Entry[] = [
     show: (view: HeldActionsView, { t }) => heldReply(view, t),
   },
   {
-    command: "blacklist",
-    path: "failed",
-    operation: "listListActions",
-    input: (_given, call) => ({ params: here(call), query: { state: "failed" } }),
-    line: failedLine,
-    picks: [retries],
-  },
-  {
     command,
     path: "lists confirm",
     operation: "confirmHeldActions",
@@ -201,7 +193,7 @@ export const listEntries: readonly Entry[] = [
 ];
 
 /** Where the menu under what has failed, and the button of its alert, lead. */
-export const retryListActionEntry: Entry = {
+const retryListActionEntry: Entry = {
   command: "menu",
   path: "retry-list-action",
   operation: "retryListAction",
@@ -209,4 +201,18 @@ export const retryListActionEntry: Entry = {
   press: alertPresses.retryListAction,
   input: (given, call) => ({ params: { ...here(call), id: textIn(given, "action") ?? "" } }),
   show: ({ user_id: id }: ListActionView, { t }) => ({ content: t("setup lists retried", { user: `<@${id}>` }) }),
+};
+
+export const listCommands: CommandSet = {
+  entries: [
+    {
+      command: "blacklist",
+      path: "failed",
+      operation: "listListActions",
+      input: (_given, call) => ({ params: here(call), query: { state: "failed" } }),
+      line: failedLine,
+      picks: [retries],
+    },
+  ],
+  menuEntries: [retryListActionEntry],
 };

@@ -1,13 +1,13 @@
-import type { ChannelsView, PutChannelsInput } from "../../channels/channels.schema.ts";
-import type { Entry, OptionSpec } from "../../../commands/entry.ts";
-import { picked, textIn } from "../../../commands/input.ts";
-import type { Call } from "../../../kernel/call.ts";
-import type { Page } from "../../../kernel/page.ts";
-import { listSeen, readView } from "../../../commands/records.ts";
-import type { GuideContext, GuidePage, GuideStep } from "../../../commands/guide.ts";
-import { rowOf } from "../../../commands/press.ts";
-import type { Translate } from "../../../commands/texts.ts";
-import type { Verbs } from "../../../commands/verbs.ts";
+import type { ChannelsView, PutChannelsInput } from "./channels.schema.ts";
+import type { Entry, OptionSpec } from "../../commands/entry.ts";
+import { picked, textIn } from "../../commands/input.ts";
+import type { Call } from "../../kernel/call.ts";
+import type { Page } from "../../kernel/page.ts";
+import { listSeen, readView } from "../../commands/records.ts";
+import type { GuideContext, GuidePage, GuideStep } from "../../commands/guide.ts";
+import { rowOf } from "../../commands/press.ts";
+import type { Translate } from "../../commands/texts.ts";
+import type { Verbs } from "../../commands/verbs.ts";
 
 export const purposes = ["review", "alerts", "board"] as const;
 /** Where messages can be posted: text and announcements. */

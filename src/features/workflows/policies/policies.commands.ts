@@ -5,7 +5,7 @@ import { escapeText } from "../../../discord/replies.ts";
 import { parseDuration } from "../../../kernel/fields.ts";
 import { workflowKinds } from "../../../kernel/vocabulary.ts";
 import { textFor, type Translate } from "../../../commands/texts.ts";
-import type { PolicyView } from "../../workflows/policies/policies.schema.ts";
+import type { PolicyView } from "./policies.schema.ts";
 import { enumLabel } from "../../../commands/show.ts";
 import type { GuideContext, GuidePage, GuideStep } from "../../../commands/guide.ts";
 import { rowOf } from "../../../commands/press.ts";
