@@ -35,7 +35,7 @@ import { webhooks } from "./features/webhooks/feature.ts";
 import { timeline } from "./features/timeline/feature.ts";
 import { appeals, cards, deliveries, requestRecords, workflows } from "./features/workflows/feature.ts";
 import type { JobState } from "./jobs.ts";
-import type { HttpApp } from "./http/app.ts";
+import type { HttpApp } from "./http/http-app.ts";
 import type { Route } from "./operations/route.ts";
 
 /** Every feature, in the order of creation: what one needs is made by the core or by a feature above it. */

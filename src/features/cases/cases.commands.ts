@@ -7,7 +7,7 @@ import type { TemplateView } from "./templates/templates.ts";
 import { strikeEntries, actionEntries, noteEntries, templateEntries } from "./commands/parts.ts";
 import { evidenceEntry, evidenceMenu } from "./commands/evidence-menu.ts";
 import { nativeCaseEntry } from "./commands/native-case.ts";
-import { timelineEntries } from "./commands/timeline.ts";
+import { timelineEntries } from "./commands/person-timeline.ts";
 import { outcomes } from "./outcomes.ts";
 import type { CaseView } from "./cases.schema.ts";
 import type { CaseTimelineEntryView } from "./timeline.ts";

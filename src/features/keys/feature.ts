@@ -1,6 +1,6 @@
 import { feature } from "../../compose.ts";
 import type { Core } from "../../core.ts";
-import type { AccessDirectory } from "../permissions/access/access.ts";
+import type { AccessDirectory } from "../permissions/access/access-directory.ts";
 import { createAssertions } from "./assertion.ts";
 import { createAuthenticate } from "./authenticate.ts";
 import { clientEntries, clientSource, keyStep } from "./keys.commands.ts";

@@ -9,7 +9,7 @@ import type { MatchesService } from "../intelligence/matches/matches.service.ts"
 import type { Conflicts } from "../links/conflicts.ts";
 import type { LinkReach } from "../links/reach.ts";
 import type { NativeRecords } from "../native-actions/records.ts";
-import type { AccessDirectory } from "../permissions/access/access.ts";
+import type { AccessDirectory } from "../permissions/access/access-directory.ts";
 import type { WorkflowsService } from "../workflows/requests/workflows.service.ts";
 import { createListActions } from "./actions.service.ts";
 import { createBreaker } from "./breaker.ts";

@@ -1,5 +1,5 @@
 import type { Deps } from "../deps.ts";
-import type { Access } from "./access/access.ts";
+import type { Access } from "./access/access-directory.ts";
 import { isPrivilegedRole } from "../../kernel/privileged-role.ts";
 import type { Call } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { LinkReach } from "../../links/reach.ts";
-import type { AccessDirectory } from "../../permissions/access/access.ts";
+import type { AccessDirectory } from "../../permissions/access/access-directory.ts";
 import type { Found } from "./checks.ts";
 import type { AuditDb } from "./people.ts";
 import type { AuditCode, AuditScope } from "./audit.schema.ts";
