@@ -99,6 +99,8 @@ export type Services = ReturnType<typeof features.create>;
 
 /** What features use of the interfaces around them. */
 export interface Interfaces {
+  /** What leads to a command, a button or a menu. @param entry `<command> <path>` */
+  pressOf: CommandTable["pressOf"];
   /** Every route, with whether it can be used as this installation is set up. */
   routeRegistry: HttpApp["registry"];
   /** How each job has done since the start. */
@@ -151,7 +153,13 @@ export function routeTable(): Route[] {
  */
 export async function openServices(options: CoreOptions & Partial<Interfaces>) {
   const core = await openCore(options);
-  const services = features.create({ routeRegistry: () => [], jobStates: () => [], ...options, ...core });
+  const services = features.create({
+    pressOf: (entry) => commandTable().pressOf(entry),
+    routeRegistry: () => [],
+    jobStates: () => [],
+    ...options,
+    ...core,
+  });
   return {
     ...services,
     async close(): Promise<void> {

@@ -22,7 +22,7 @@ import {
 } from "./commands/replies.ts";
 import { evidenceEntries } from "../../commands/evidence-entries.ts";
 import { picked, textIn, durationIn } from "../../commands/input.ts";
-import { alertPresses, pressButton, rowOf } from "../../commands/press.ts";
+import { pressButton, rowOf } from "../../commands/press.ts";
 import { idsIn, numberIn, personOf, pickedQuery, type Query, subjectIn } from "../../commands/records.ts";
 import { momentOf } from "../../commands/show.ts";
 
@@ -32,7 +32,7 @@ export const record: OptionSpec = { name: "record", kind: "text", required: true
 const filesPress: PressSpec = { name: "bf", carries: [record] };
 /** Opens a record from a list. */
 const opensRecord: PickSpec = {
-  press: alertPresses.record,
+  press: { name: "bs", carries: [{ name: "record", kind: "text" }] },
   placeholder: "blacklist pick",
   of: (view: BlacklistView, { t }) => ({ value: view.number, label: recordName(view, t) }),
 };
@@ -161,7 +161,7 @@ const blacklistEntries: readonly Entry[] = [
     line: recordLine,
     note: examinedNote,
     picks: [opensRecord],
-    press: alertPresses.blacklist,
+    press: { name: "bl", carries: [] },
   },
   {
     command,

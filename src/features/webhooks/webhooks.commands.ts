@@ -1,6 +1,5 @@
 import type { CommandInput, Entry, OptionSpec, SourceSpec, Wording } from "../../commands/entry.ts";
 import { picked, textIn } from "../../commands/input.ts";
-import { alertPresses } from "../../commands/press.ts";
 import { numberIn, readView } from "../../commands/records.ts";
 import { cut, enumLabel, mentionOf, momentOf } from "../../commands/show.ts";
 import { holds } from "../../commands/sources.ts";
@@ -108,7 +107,7 @@ export const webhookEntries: readonly Entry[] = [
     options: [webhook],
     input: (given) => ({ params: at(given) }),
     line: deliveryLine,
-    press: alertPresses.webhook,
+    press: { name: "wh", carries: [{ name: "webhook", kind: "text" }] },
   },
 ];
 
