@@ -13,6 +13,7 @@ import { cases } from "./features/cases/feature.ts";
 import { channels } from "./features/channels/feature.ts";
 import { confirmations } from "./features/confirmations/feature.ts";
 import { events, eventStreams } from "./features/events/feature.ts";
+import { evidenceEntries } from "./features/evidence/commands/evidence-entries.ts";
 import { evidence } from "./features/evidence/feature.ts";
 import { followedEntries, follows } from "./features/follows/feature.ts";
 import { health } from "./features/health/feature.ts";
@@ -174,7 +175,7 @@ let table: CommandTable | undefined;
 /** Every slash command, with `/help`, which explains them all. Made when it is first needed, as the first answers over HTTP need none. */
 export function commandTable(): CommandTable {
   table ??= createCommandTable(
-    [...features.commands, setupCommands(features.guide), helpCommands(commandTable)],
+    [...features.commands({ evidenceEntries }), setupCommands(features.guide), helpCommands(commandTable)],
     routeTable().map(({ spec }) => spec),
     mostUsed,
   );

@@ -165,7 +165,6 @@ async function make({ verbs, call, t, customIdOf }: GuideContext, purpose: strin
   return { text: newKeyText(made, t), rows: [rowOf(buttonOf(t("setup key-undo"), customIdOf(`undo-${made.key_id}`), 4))] };
 }
 
-/** The first key for a program. */
 export const keyStep: GuideStep = {
   name: "key",
   page,
