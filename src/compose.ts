@@ -1,13 +1,20 @@
 import type { CommandSet } from "./commands/entry.ts";
+import type { GuidePart } from "./commands/guide.ts";
 import type { PendingInteractions } from "./commands/pending-interactions.ts";
 import type { Verbs } from "./commands/verbs.ts";
 import type { Control } from "./discord/command.ts";
 import type { GatewayListener } from "./discord/gateway/listeners.ts";
 import type { Jobs } from "./jobs.ts";
+import type { evidenceEntries } from "./features/evidence/commands/evidence-entries.ts";
 import type { HtmlPage } from "./http/pages/page.ts";
 import type { Ends } from "./kernel/ends.ts";
 import type { Readings } from "./metrics/table.ts";
 import type { Route } from "./operations/route.ts";
+
+/** What commands are made with that another feature has. */
+export interface CommandKit {
+  evidenceEntries: typeof evidenceEntries;
+}
 
 /**
  * What a feature is made of. Each feature exports its manifests from `feature.ts`; `features.ts` lists them in the order in which they are created.
@@ -19,7 +26,9 @@ export interface Feature<Needs extends object, Made extends object> {
   /** What it answers by HTTP. */
   routes?: (all: Needs & Made) => readonly Route[];
   /** Its slash commands, which run the operations of routes. */
-  commands?: CommandSet;
+  commands?: CommandSet | ((kit: CommandKit) => CommandSet);
+  /** What it adds to `/setup`. */
+  guide?: GuidePart;
   /** Buttons and menus that no command leads to by itself. */
   controls?: (all: Needs & Made, verbs: Verbs, kept: PendingInteractions) => readonly Control[];
   /** What it shows to browsers. */
@@ -56,7 +65,8 @@ export interface Features<Core extends object, All extends Core> {
   with: <Made extends object>(feature: Feature<All, Made>) => Features<Core, All & Made>;
   create: (core: Core) => All;
   routes: (all: All) => Route[];
-  commands: readonly CommandSet[];
+  commands: (kit: CommandKit) => CommandSet[];
+  guide: readonly GuidePart[];
   controls: (all: All, verbs: Verbs, kept: PendingInteractions) => Control[];
   pages: (all: All) => HtmlPage[];
   listeners: (all: All) => GatewayListener[];
@@ -91,7 +101,8 @@ function listOf<Core extends object, All extends Core>(list: readonly Listed[]):
       for (const one of list) Object.assign(all, one.create(all as never));
       return all as All;
     },
-    commands: list.flatMap(({ commands }) => commands ?? []),
+    commands: (kit) => list.flatMap(({ commands = [] }) => (typeof commands === "function" ? commands(kit) : commands)),
+    guide: list.flatMap(({ guide }) => guide ?? []),
     controls: (all, verbs, kept) => list.flatMap((one) => one.controls?.(given(all), verbs, kept) ?? []),
     routes: (all) => list.flatMap((one) => one.routes?.(given(all)) ?? []),
     pages: (all) => list.flatMap((one) => one.pages?.(given(all)) ?? []),

@@ -1,4 +1,5 @@
 import { shared } from "./cluster/feature.ts";
+import type { GuidePart } from "./commands/guide.ts";
 import { createCommandTable, type CommandTable } from "./commands/table.ts";
 import { compose } from "./compose.ts";
 import { type Core, type CoreOptions, openCore } from "./core.ts";
@@ -12,6 +13,7 @@ import { cases } from "./features/cases/feature.ts";
 import { channels } from "./features/channels/feature.ts";
 import { confirmations } from "./features/confirmations/feature.ts";
 import { events, eventStreams } from "./features/events/feature.ts";
+import { evidenceEntries } from "./features/evidence/commands/evidence-entries.ts";
 import { evidence } from "./features/evidence/feature.ts";
 import { followedEntries, follows } from "./features/follows/feature.ts";
 import { health } from "./features/health/feature.ts";
@@ -27,13 +29,14 @@ import { permissions, access } from "./features/permissions/feature.ts";
 import { personalData, privacy } from "./features/privacy/feature.ts";
 import { roster, rosterAudits, rosterEntries, rosterSync } from "./features/roster/feature.ts";
 import { setup } from "./features/setup/feature.ts";
+import { setupCommands } from "./features/setup/setup.commands.ts";
 import { registry, serverFacts } from "./features/servers/feature.ts";
 import { staff } from "./features/staff/feature.ts";
 import { webhooks } from "./features/webhooks/feature.ts";
 import { timeline } from "./features/timeline/feature.ts";
 import { appeals, cards, deliveries, requestRecords, workflows } from "./features/workflows/feature.ts";
 import type { JobState } from "./jobs.ts";
-import type { HttpApp } from "./http/app.ts";
+import type { HttpApp } from "./http/http-app.ts";
 import type { Route } from "./operations/route.ts";
 
 /** Every feature, in the order of creation: what one needs is made by the core or by a feature above it. */
@@ -85,13 +88,20 @@ export const features = compose<Core & Interfaces>()
   .with(rosterEntries)
   .with(timeline)
   .with(privacy)
-  .with(setup)
+  .with(setup(guideParts))
   .with(health);
+
+/** What the features add to the guide, which is one of them. */
+function guideParts(): readonly GuidePart[] {
+  return features.guide;
+}
 
 export type Services = ReturnType<typeof features.create>;
 
 /** What features use of the interfaces around them. */
 export interface Interfaces {
+  /** What leads to a command, a button or a menu. @param entry `<command> <path>` */
+  pressOf: CommandTable["pressOf"];
   /** Every route, with whether it can be used as this installation is set up. */
   routeRegistry: HttpApp["registry"];
   /** How each job has done since the start. */
@@ -144,7 +154,13 @@ export function routeTable(): Route[] {
  */
 export async function openServices(options: CoreOptions & Partial<Interfaces>) {
   const core = await openCore(options);
-  const services = features.create({ routeRegistry: () => [], jobStates: () => [], ...options, ...core });
+  const services = features.create({
+    pressOf: (entry) => commandTable().pressOf(entry),
+    routeRegistry: () => [],
+    jobStates: () => [],
+    ...options,
+    ...core,
+  });
   return {
     ...services,
     async close(): Promise<void> {
@@ -159,7 +175,7 @@ let table: CommandTable | undefined;
 /** Every slash command, with `/help`, which explains them all. Made when it is first needed, as the first answers over HTTP need none. */
 export function commandTable(): CommandTable {
   table ??= createCommandTable(
-    [...features.commands, helpCommands(commandTable)],
+    [...features.commands({ evidenceEntries }), setupCommands(features.guide), helpCommands(commandTable)],
     routeTable().map(({ spec }) => spec),
     mostUsed,
   );

@@ -9,7 +9,7 @@ import type { Core } from "./core.ts";
 import { addSeconds } from "./kernel/clock.ts";
 import type { InteractionHandlers } from "./discord/interactions/dispatcher.ts";
 import type { AuditService } from "./features/audit/audit.service.ts";
-import type { AccessDirectory } from "./features/permissions/access/access.ts";
+import type { AccessDirectory } from "./features/permissions/access/access-directory.ts";
 
 export type AroundVerbs = (verbs: Verbs) => Verbs;
 

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import type { Config, Operator } from "../config/config.ts";
 import { defaultRateLimits } from "../config/values.ts";
 import { routeTable } from "../features.ts";
-import { createHttpApp } from "../http/app.ts";
+import { createHttpApp } from "../http/http-app.ts";
 import type { DocumentInfo, OpenApiDocument } from "../http/openapi/document.ts";
 import { systemClock } from "../kernel/clock.ts";
 import { ProblemError } from "../kernel/errors.ts";

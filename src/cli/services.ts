@@ -10,7 +10,7 @@ import type { GuildState } from "../discord/guild-state.ts";
 import type { KeyView } from "../features/keys/keys.schema.ts";
 import type { KeysService } from "../features/keys/keys.service.ts";
 import type { PermissionsService } from "../features/permissions/permissions.service.ts";
-import type { AccessDirectory } from "../features/permissions/access/access.ts";
+import type { AccessDirectory } from "../features/permissions/access/access-directory.ts";
 import type { PrivacyService } from "../features/privacy/privacy.service.ts";
 import { databaseRefusal } from "../database/refusals.ts";
 import { systemCall, type Call } from "../kernel/call.ts";

@@ -78,6 +78,8 @@ export interface Wording {
   t: Translate;
   /** A view as another command words it. @param entry `<command> <path>` of a command with `show` */
   shown(entry: string, view: object): Promise<Reply>;
+  /** What leads to an entry of another feature. @param entry `<command> <path>` */
+  pressOf(entry: string): PressSpec;
   /** Where people reach the service by browser. */
   publicUrl: string;
   operator: Operator;
@@ -144,7 +146,7 @@ export interface Entry {
   /** Of a list: rows of buttons under a page, for its lines. */
   rows?: (views: readonly never[], wording: Wording) => readonly Row[];
   /** Of a list: menus under a page, which lead on from one of its lines; at most four. */
-  picks?: readonly PickSpec[];
+  picks?: readonly PickSpec<PressSpec | string>[];
   /** Instead of the operation: an answer that is put together from several verbs, each with its own right. */
   answers?: (wording: Wording, verbs: Verbs) => Reply | Promise<Reply>;
   /** How buttons and menus of other answers lead here. */
@@ -178,9 +180,9 @@ export interface PressSpec {
   replaces?: true;
 }
 
-/** A menu whose choices lead on to another entry. */
-export interface PickSpec {
-  press: PressSpec;
+/** A menu whose choices lead on to another entry: by its control, or where that is one of another feature by `<command> <path>`. */
+export interface PickSpec<To extends PressSpec | string = PressSpec> {
+  press: To;
   /** The key of its text. */
   placeholder: TextKey;
   /** What one view is in the menu; undefined where it leads nowhere. */
@@ -202,7 +204,7 @@ export interface SourceSpec {
 
 /** The slash commands of a feature. */
 export interface CommandSet {
-  entries: readonly Entry[];
+  entries?: readonly Entry[];
   /** Commands of the menu on a person or a message. */
   menus?: readonly MenuSpec[];
   /** Entries that no command has: only menus and buttons lead to them. */

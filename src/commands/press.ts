@@ -13,44 +13,6 @@ const hash = /^[0-9a-f]{64}$/;
 const hashMark = "~";
 const maxChoices = 25;
 const textOfChoice = 100;
-const person: OptionSpec = { name: "user", kind: "user" };
-/** Controls that lead from an answer about somebody to a command of another feature, by the names its entry has them under. */
-export const personPresses = {
-  linkedAccounts: { name: "as", carries: [person] },
-  timeline: { name: "ct", carries: [person] },
-} as const satisfies Readonly<Record<string, PressSpec>>;
-
-const nativeAction: OptionSpec = { name: "native-action", kind: "text" };
-/** Controls that lead on from what somebody did by hand in Discord. */
-export const nativePresses = {
-  show: { name: "na", carries: [nativeAction] },
-  makeCase: { name: "nc", carries: [nativeAction] },
-  suggestListing: { name: "nl", carries: [nativeAction] },
-} as const satisfies Readonly<Record<string, PressSpec>>;
-
-/** Controls of alerts, which lead to commands of the features that they are about. */
-export const alertPresses = {
-  retryEffect: {
-    name: "wy",
-    carries: [
-      { name: "reference", kind: "text" },
-      { name: "effect", kind: "integer" },
-    ],
-  },
-  retryListAction: { name: "lr", carries: [{ name: "action", kind: "text" }] },
-  record: { name: "bs", carries: [{ name: "record", kind: "text" }] },
-  blacklist: { name: "bl", carries: [] },
-  followedList: { name: "fo", carries: [{ name: "list", kind: "text" }] },
-  request: { name: "ws", carries: [{ name: "reference", kind: "text" }] },
-  matches: { name: "im", carries: [person] },
-  pool: { name: "cp", carries: [{ name: "pool", kind: "text" }] },
-  rosterSync: { name: "ry", carries: [] },
-  webhook: { name: "wh", carries: [{ name: "webhook", kind: "text" }] },
-  moderate: { name: "mo", carries: [person, { name: "action", kind: "text" }] },
-  exempt: { name: "le", carries: [person] },
-  confirmHeld: { name: "lc", carries: [] },
-  undoHeld: { name: "lu", carries: [] },
-} as const satisfies Readonly<Record<string, PressSpec>>;
 
 export const buttonStyles = { main: 1, plain: 2, good: 3, grave: 4 } as const;
 
@@ -75,9 +37,14 @@ export function pressButton(
 }
 
 /** A menu to pick one of several views in; undefined where none of them can be picked. */
-export function pickRow({ press, placeholder, of }: PickSpec, views: readonly unknown[], wording: Wording): Row | undefined {
+export function pickRow(
+  { press: to, placeholder, of }: PickSpec<PressSpec | string>,
+  views: readonly unknown[],
+  wording: Wording,
+): Row | undefined {
   const found = views.flatMap((view) => of(view as never, wording) ?? []).slice(0, maxChoices);
   if (found.length === 0) return undefined;
+  const press = typeof to === "string" ? wording.pressOf(to) : to;
   const options = found.map(({ value, label }) => ({ value, label: cut(label, textOfChoice) }));
   const menu = { type: 3, custom_id: pressId(press, {}), placeholder: wording.t(placeholder), options } as const;
   return { type: 1, components: [menu] };

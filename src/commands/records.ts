@@ -9,6 +9,7 @@ import type { Translate } from "../kit/say.ts";
 import { annotated } from "../operations/route.ts";
 import type { Call } from "../kernel/call.ts";
 import { ProblemError, problems } from "../kernel/errors.ts";
+import type { Page } from "../kernel/page.ts";
 
 const short = 40;
 export const colours = { low: 0x5c8a5c, medium: 0xc9a227, high: 0xd9742b, critical: 0xc0392b, plain: 0x5865f2, over: 0x80848e } as const;
@@ -92,6 +93,12 @@ export async function unlessRefused<T>(read: () => Promise<T>): Promise<T | unde
     if (error instanceof ProblemError) return undefined;
     throw error;
   }
+}
+
+/** A whole list, as far as the caller may see it; undefined: not at all. */
+export async function listSeen<View>({ verbs, call }: { verbs: Verbs; call: Call }, operation: string, input: VerbInput = {}) {
+  const query = { ...input.query, limit: 200 };
+  return (await readVisible<Page<View>>(verbs, operation, call, { ...input, query }))?.data;
 }
 
 /** As `readView`; undefined where the caller may not see it. @throws ProblemError of what may be well a little later */

@@ -58,7 +58,7 @@ interface RunnerDeps {
 
 /** The commands of the table, doing what they say through the verbs of the HTTP routes. */
 export function createCommandRunner({ table, verbs, kept, clock, publicUrl, operator, commandIds }: RunnerDeps): CommandRunner {
-  const { entries, menuEntries, entryOf, menus, sources } = table;
+  const { entries, menuEntries, entryOf, pressOf, menus, sources } = table;
   /** Buttons and menus of answers lead to entries that no command has, too. */
   const pressable = [...entries, ...menuEntries].filter(({ press }) => press !== undefined);
   const checks: CheckDeps = { verbs, sources, clock };
@@ -68,6 +68,7 @@ export function createCommandRunner({ table, verbs, kept, clock, publicUrl, oper
   function wordingOf(language: string, call: Call, given: CommandInput): Wording {
     const wording: Wording = {
       t: translator(language),
+      pressOf,
       publicUrl: publicUrl(),
       operator,
       commandIds,

@@ -1,6 +1,6 @@
 import type { RouteSpec } from "../operations/route.ts";
 import { withBounds } from "./bounds.ts";
-import type { CommandSet, Entry, MenuSpec, SourceSpec } from "./entry.ts";
+import type { CommandSet, Entry, MenuSpec, PressSpec, SourceSpec } from "./entry.ts";
 
 /** Everything that can be done by slash command, menu and button. */
 export interface CommandTable {
@@ -13,6 +13,8 @@ export interface CommandTable {
   sources: Readonly<Record<string, SourceSpec>>;
   /** @param name `<command> <path>` @throws Error when there is no such entry */
   entryOf: (name: string) => Entry;
+  /** What a button or a menu of another feature leads to an entry by. @throws Error when none does */
+  pressOf: (name: string) => PressSpec;
 }
 
 /**
@@ -27,18 +29,25 @@ export function createCommandTable(
 ): CommandTable {
   const byOperation = new Map(specs.map((spec) => [spec.operationId, spec]));
   const bounded = (all: readonly Entry[]): Entry[] => all.map((entry) => withBounds(entry, (operation) => byOperation.get(operation)));
-  const entries = byUse(bounded(sets.flatMap((set) => set.entries)), mostUsed);
+  const entries = byUse(bounded(sets.flatMap((set) => set.entries ?? [])), mostUsed);
   const menuEntries = bounded(sets.flatMap((set) => set.menuEntries ?? []));
   const byName = unique([...entries, ...menuEntries].map((entry) => [nameOf(entry), entry]));
+  function entryOf(name: string): Entry {
+    const entry = byName.get(name);
+    if (entry === undefined) throw new Error(`there is no command ${name}`);
+    return entry;
+  }
+
   return {
     entries,
     menuEntries,
     menus: sets.flatMap(({ menus = [] }) => menus),
     sources: Object.fromEntries(unique(sets.flatMap(({ sources = {} }) => Object.entries(sources)))),
-    entryOf(name) {
-      const entry = byName.get(name);
-      if (entry === undefined) throw new Error(`there is no command ${name}`);
-      return entry;
+    entryOf,
+    pressOf(name) {
+      const { press } = entryOf(name);
+      if (press === undefined) throw new Error(`no control leads to ${name}`);
+      return press;
     },
   };
 }

@@ -1,4 +1,4 @@
-import { aboutPath, createDenials, createPermissionCheck } from "../operations/access.ts";
+import { aboutPath, createDenials, createPermissionCheck } from "../operations/permission-check.ts";
 import { readQuery } from "../operations/query.ts";
 import { budgetOf, limitOf, type RateLimiters, spend, subjectBudget } from "../operations/rate-limit.ts";
 import type { LimitClass, Route, RouteInput, RouteSpec } from "../operations/route.ts";

@@ -8,7 +8,7 @@ import type { AuditService } from "./audit/audit.service.ts";
 import type { EventsService } from "./events/events.service.ts";
 import type { LinkReach } from "./links/reach.ts";
 import type { ListChecks } from "./lists/checks.ts";
-import type { AccessDirectory } from "./permissions/access/access.ts";
+import type { AccessDirectory } from "./permissions/access/access-directory.ts";
 
 /** What most services work with, each by the one name it has everywhere. */
 interface Common {

@@ -9,7 +9,7 @@ import { cutText } from "../discord/cut-text.ts";
 import { type FieldError, ProblemError, validationProblem } from "../kernel/errors.ts";
 import { isSnowflake } from "../kernel/fields.ts";
 import { isHeld, type HeldView } from "../kernel/held.ts";
-import { permissionOf } from "../operations/access.ts";
+import { permissionOf } from "../operations/permission-check.ts";
 import { unstorableFields } from "../kernel/validation.ts";
 import { spend, budgetOf } from "../operations/rate-limit.ts";
 import type { Tool } from "./tools.ts";

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { alertMessage } from "../../src/features/alerts/commands/alert-message.ts";
+import { commandTable } from "../../src/features.ts";
 import { translator } from "../../src/kit/say.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
@@ -161,9 +162,10 @@ test("every kind says something in both languages, and leaves no gap", () => {
     reason: "failing",
     webhook_id: "0199a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b",
   };
+  const { pressOf } = commandTable();
   for (const language of ["en", "de"]) {
     for (const kind of alertKinds) {
-      const { embeds, components } = alertMessage({ kind, isOver: false, data, at: new Date(0) }, translator(language));
+      const { embeds, components } = alertMessage({ kind, isOver: false, data, at: new Date(0) }, { t: translator(language), pressOf });
       expect(embeds[0]?.description).not.toMatch(/[{}]/);
       expect(components[0]?.components.length).toBeGreaterThan(0);
     }

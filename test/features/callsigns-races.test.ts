@@ -9,7 +9,7 @@ import { createPoolsService } from "../../src/features/callsigns/pools/pools.ser
 import { createCallsignRegistry } from "../../src/features/callsigns/registry.service.ts";
 import { createCallsignsService } from "../../src/features/callsigns/callsigns.service.ts";
 import { createEventsService } from "../../src/features/events/events.service.ts";
-import type { AccessDirectory } from "../../src/features/permissions/access/access.ts";
+import type { AccessDirectory } from "../../src/features/permissions/access/access-directory.ts";
 import { addLines } from "../../src/features/roster/lines.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { ProblemError } from "../../src/kernel/errors.ts";

@@ -8,7 +8,7 @@ import { openDatabase, type Database, type ReadClient } from "../../src/database
 import { createEventsService, type EventInput, type EventsService } from "../../src/features/events/events.service.ts";
 import { createEventStreams, type StreamsDeps } from "../../src/features/events/streams.service.ts";
 import { createScopes } from "../../src/features/permissions/permissions.service.ts";
-import type { Access } from "../../src/features/permissions/access/access.ts";
+import type { Access } from "../../src/features/permissions/access/access-directory.ts";
 import { systemCall, type Call } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { createTestDatabase } from "../support/database.ts";

@@ -5,7 +5,7 @@ import { createJobs } from "../../src/jobs.ts";
 import { createHealthService, type HealthCheck } from "../../src/features/health/health.service.ts";
 import { createStallWatch } from "../../src/features/health/stall-watch.ts";
 import { healthRoutes } from "../../src/features/health/health.routes.ts";
-import type { RegistryEntry } from "../../src/http/app.ts";
+import type { RegistryEntry } from "../../src/http/http-app.ts";
 import { startApp, type TestOptions, thingRoutes } from "../http/support.ts";
 import { Prisma } from "../../src/generated/sqlite/client.ts";
 import { systemCall } from "../../src/kernel/call.ts";

@@ -6,7 +6,7 @@ import { createGrantsService } from "../../src/features/authorization/grants/gra
 import { createIntelligence } from "../../src/features/intelligence/feature.ts";
 import { sumOf, type MatchChanges, type MatchRecord } from "../../src/features/intelligence/match-record.ts";
 import { recordOf } from "../../src/features/intelligence/matches/store.ts";
-import type { Access } from "../../src/features/permissions/access/access.ts";
+import type { Access } from "../../src/features/permissions/access/access-directory.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { createCursors } from "../../src/kernel/page.ts";
 import { createKeyring, keyedHash } from "../../src/kernel/secrets.ts";

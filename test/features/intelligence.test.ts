@@ -2,7 +2,7 @@
 // @module-tag slow
 import { severities } from "../../src/kernel/vocabulary.ts";
 import { createAuditService } from "../../src/features/audit/audit.service.ts";
-import type { Access } from "../../src/features/permissions/access/access.ts";
+import type { Access } from "../../src/features/permissions/access/access-directory.ts";
 import { createNeighbours } from "../support/rooms.ts";
 import fc from "fast-check";
 import { describe, expect, inject, test } from "vitest";

@@ -4,7 +4,7 @@ import type { GuildState, MemberState } from "../../src/discord/guild-state.ts";
 import { catalog, levels } from "../../src/kernel/permissions.ts";
 import { createExplanations } from "../../src/features/permissions/explain/explain.service.ts";
 import { roleRules } from "../../src/features/permissions/resolve.ts";
-import { createAccess } from "../../src/features/permissions/access/access.ts";
+import { createAccess } from "../../src/features/permissions/access/access-directory.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";

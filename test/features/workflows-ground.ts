@@ -16,9 +16,9 @@ import { historyRoutes } from "../../src/features/workflows/history/history.rout
 import { workflowsRoutes } from "../../src/features/workflows/requests/workflows.routes.ts";
 import { withAnswerCheck } from "../../src/operations/answer-check.ts";
 import type { Authenticate } from "../../src/operations/caller.ts";
-import { createHttpApp } from "../../src/http/app.ts";
+import { createHttpApp } from "../../src/http/http-app.ts";
 import { createRateLimiters } from "../../src/operations/rate-limit.ts";
-import { listen } from "../../src/http/server.ts";
+import { listen } from "../../src/http/listen.ts";
 import type { Actor, Call } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { workflowKinds } from "../../src/kernel/vocabulary.ts";

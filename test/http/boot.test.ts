@@ -2,7 +2,7 @@
 import { storedPermission } from "../../src/kernel/permissions.ts";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { createHttpApp } from "../../src/http/app.ts";
+import { createHttpApp } from "../../src/http/http-app.ts";
 import { page } from "../../src/http/pages/page.ts";
 import { type Access, routesFor } from "../../src/operations/route.ts";
 import { appOptions } from "./support.ts";

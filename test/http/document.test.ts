@@ -1,7 +1,7 @@
 // @module-tag sqlite
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, test } from "vitest";
-import { createHttpApp } from "../../src/http/app.ts";
+import { createHttpApp } from "../../src/http/http-app.ts";
 import { problems } from "../../src/kernel/errors.ts";
 import { spelledOut } from "../support/openapi.ts";
 import { appOptions, staffId, startApp } from "./support.ts";

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
 import { routesFor } from "../../src/operations/route.ts";
-import type { ServerTimeouts } from "../../src/http/server.ts";
+import type { ServerTimeouts } from "../../src/http/listen.ts";
 import { startApp } from "./support.ts";
 
 const routes = routesFor();

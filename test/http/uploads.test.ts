@@ -8,7 +8,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import type { Authenticate } from "../../src/operations/caller.ts";
 import { type Route, routesFor, type UploadedFile } from "../../src/operations/route.ts";
-import type { ServerTimeouts } from "../../src/http/server.ts";
+import type { ServerTimeouts } from "../../src/http/listen.ts";
 import { authenticate, startApp } from "./support.ts";
 
 const routes = routesFor("things");

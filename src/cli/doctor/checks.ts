@@ -3,7 +3,7 @@ import { address } from "./address.ts";
 import { actions, checkpoints, database, installation, integrity, secretKey } from "./database.ts";
 import { clientSecret, clock, discord, intents, redirect, token } from "./discord.ts";
 import type { Ground } from "./ground.ts";
-import { evidence } from "./evidence.ts";
+import { evidence } from "./evidence-files.ts";
 import { guilds } from "./guilds.ts";
 import { backups, disk, encryptionKeys, fileSystem, modes, node, restore, settings } from "./machine.ts";
 

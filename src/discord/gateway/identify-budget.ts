@@ -1,6 +1,6 @@
 import type { APIGatewaySessionStartLimit, IIdentifyThrottler } from "discord.js";
 import { pause } from "../../kernel/pause.ts";
-import { loadLibrary } from "../library.ts";
+import { loadLibrary } from "../load-library.ts";
 
 /** The share of a day's session starts that is never used: Discord resets the token of a bot that uses them up. */
 const reserve = 0.1;

@@ -2,7 +2,7 @@ import { say } from "../../kit/say.ts";
 import type { GatewayDispatchEvents, GatewayIntentBits } from "discord-api-types/v10";
 import { DiscordjsErrorCodes, Events, type Interaction, type WebSocketOptions } from "discord.js";
 import type { Logger } from "pino";
-import { createClient } from "./client.ts";
+import { createClient } from "./discord-js-client.ts";
 import { fatalClose, tokenInstruction } from "./close-codes.ts";
 import { adaptLibrary } from "./library.ts";
 import { createGatewayPace, type IdentifyBudget } from "./identify-budget.ts";

@@ -3,7 +3,7 @@ import type { DiscordRequest } from "../../kernel/discord-port.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { backOff, pause } from "../../kernel/pause.ts";
 import { type Change, compareLists, type Difference, type Fields } from "./compare.ts";
-import { isRefusal } from "../library.ts";
+import { isRefusal } from "../load-library.ts";
 import { rateLimitWait, refusalStatus } from "../rest/errors.ts";
 import type { DiscordRest } from "../rest/rest.ts";
 import { cutText } from "../cut-text.ts";

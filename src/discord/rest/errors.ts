@@ -1,6 +1,6 @@
 import { say } from "../../kit/say.ts";
 import { ProblemError } from "../../kernel/errors.ts";
-import { isFailure, isRateLimit, isRefusal } from "../library.ts";
+import { isFailure, isRateLimit, isRefusal } from "../load-library.ts";
 
 /** The loggable part of an error of Discord's libraries, whose own fields hold addresses with tokens, and request bodies. */
 export function safeError(error: unknown): Record<string, unknown> {

@@ -6,7 +6,7 @@ import type { CallPurpose, DiscordCalls, DiscordRequest } from "../../kernel/dis
 import { backOff, pause } from "../../kernel/pause.ts";
 import { tokenInstruction } from "../gateway/close-codes.ts";
 import { createClockCheck } from "./clock-check.ts";
-import { isRefusal, loadLibrary } from "../library.ts";
+import { isRefusal, loadLibrary } from "../load-library.ts";
 import { rateLimitWait, toProblem, unavailable } from "./errors.ts";
 import { version } from "../../version.ts";
 

@@ -5,10 +5,11 @@ import type { ChannelsService } from "../channels/channels.service.ts";
 import type { EventsService } from "../events/events.service.ts";
 import type { FollowedEntries } from "../follows/entries.ts";
 import type { Keeping, Posting } from "../messages/keeping.ts";
-import { alertMessage } from "./commands/alert-message.ts";
+import { alertMessage, type Ground } from "./commands/alert-message.ts";
 import { createAlerts } from "./alerts.ts";
 
 interface AlertsNeeds extends Core {
+  pressOf: Ground["pressOf"];
   channels: ChannelsService;
   followedEntries: Pick<FollowedEntries, "nameOf">;
   events: EventsService;
@@ -22,10 +23,14 @@ export const alerts = feature({
     alerts: createAlerts({
       ...deps,
       look: (alert, guildId) =>
-        alertMessage(alert, translator(deps.guildState.preferredLocale(guildId) ?? "en"), {
-          list: deps.followedEntries.nameOf(String(alert.data["list"])),
-          server: deps.guildState.guilds().find(({ id }) => id === guildId)?.name,
-        }),
+        alertMessage(
+          alert,
+          { t: translator(deps.guildState.preferredLocale(guildId) ?? "en"), pressOf: deps.pressOf },
+          {
+            list: deps.followedEntries.nameOf(String(alert.data["list"])),
+            server: deps.guildState.guilds().find(({ id }) => id === guildId)?.name,
+          },
+        ),
     }),
   }),
   jobs: ({ alerts }) => ({ alerts: alerts.sweep }),

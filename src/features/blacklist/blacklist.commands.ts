@@ -21,9 +21,9 @@ import {
   recordName,
   examinedNote,
 } from "./commands/replies.ts";
-import { evidenceEntries } from "../../commands/evidence-entries.ts";
+import type { CommandKit } from "../../compose.ts";
 import { picked, textIn, durationIn } from "../../commands/input.ts";
-import { alertPresses, pressButton, rowOf } from "../../commands/press.ts";
+import { pressButton, rowOf } from "../../commands/press.ts";
 import { idsIn, numberIn, personOf, pickedQuery, type Query, subjectIn } from "../../commands/records.ts";
 import { momentOf } from "../../commands/show.ts";
 
@@ -33,7 +33,7 @@ export const record: OptionSpec = { name: "record", kind: "text", required: true
 const filesPress: PressSpec = { name: "bf", carries: [record] };
 /** Opens a record from a list. */
 const opensRecord: PickSpec = {
-  press: alertPresses.record,
+  press: { name: "bs", carries: [{ name: "record", kind: "text" }] },
   placeholder: "blacklist pick",
   of: (view: BlacklistView, { t }) => ({ value: view.number, label: recordName(view, t) }),
 };
@@ -113,13 +113,7 @@ async function show(view: BlacklistView, wording: Wording, verbs: Verbs): Promis
   return { content: "", embeds: [recordCard(view, wording.t), ...embeds], files, components: all };
 }
 
-const evidence = evidenceEntries({
-  command,
-  record,
-  name: "Blacklist",
-  pieces: "blacklist-evidence",
-  press: filesPress,
-});
+const evidencePlace = { command, record, name: "Blacklist", pieces: "blacklist-evidence", press: filesPress } as const;
 
 /** What is asked where a record is taken away with nothing but a reason. */
 const withReason = {
@@ -129,7 +123,7 @@ const withReason = {
 } satisfies Pick<Entry, "options" | "form" | "input">;
 
 /** `/blacklist`: people and servers that are kept out. */
-const blacklistEntries: readonly Entry[] = [
+const blacklistEntries = ({ evidenceEntries }: CommandKit): readonly Entry[] => [
   {
     command,
     path: "check",
@@ -162,7 +156,7 @@ const blacklistEntries: readonly Entry[] = [
     line: recordLine,
     note: examinedNote,
     picks: [opensRecord],
-    press: alertPresses.blacklist,
+    press: { name: "bl", carries: [] },
   },
   {
     command,
@@ -262,7 +256,7 @@ const blacklistEntries: readonly Entry[] = [
         recordLine(view.record, wording),
       ].join(" · "),
   },
-  ...evidence,
+  ...evidenceEntries(evidencePlace),
   {
     command,
     path: "import",
@@ -285,11 +279,11 @@ const blacklistEntries: readonly Entry[] = [
 ];
 
 /** What Discord offers of the blacklist. */
-export const blacklistCommands: CommandSet = {
-  entries: blacklistEntries,
+export const blacklistCommands = (kit: CommandKit): CommandSet => ({
+  entries: blacklistEntries(kit),
   menus: [{ name: "Blacklist check", kind: "user", entry: "blacklist check", values: ({ user = "" }) => ({ ids: user }) }],
   sources: {
     blacklist: numbered("listBlacklist", "getBlacklistRecord", /^bl(-|$)/i, recordName),
     "blacklist-evidence": within("listBlacklistEvidence", recordAt, pieceName),
   },
-};
+});

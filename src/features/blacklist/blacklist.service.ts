@@ -10,7 +10,7 @@ import type { AuditService } from "../audit/audit.service.ts";
 import type { ListChecks } from "../lists/checks.ts";
 import type { LinkReach } from "../links/reach.ts";
 import type { MatchesService } from "../intelligence/matches/matches.service.ts";
-import type { AccessDirectory } from "../permissions/access/access.ts";
+import type { AccessDirectory } from "../permissions/access/access-directory.ts";
 import { createWordsCatchUp, createSweep, createReviewSweep, type ReviewDeps } from "./upkeep.ts";
 import { createChanges, dropNamesOf, lockRecordsOf } from "./changes.ts";
 import { createCheck, type CheckDeps } from "./check.ts";

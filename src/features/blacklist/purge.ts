@@ -9,7 +9,7 @@ import type { Held } from "../../kernel/held.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { ConfirmationsService } from "../confirmations/confirmations.service.ts";
 import type { MatchesService } from "../intelligence/matches/matches.service.ts";
-import type { AccessDirectory } from "../permissions/access/access.ts";
+import type { AccessDirectory } from "../permissions/access/access-directory.ts";
 import { feed } from "./side-effects.ts";
 import type { Opening } from "./open.ts";
 import { referenceOf, statusAt, toMatchRecord } from "./blacklist.policy.ts";

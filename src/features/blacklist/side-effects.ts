@@ -7,7 +7,7 @@ import type { EventsService } from "../events/events.service.ts";
 import type { EventType } from "../events/types.ts";
 import type { Concerned, MatchChanges, MatchesService } from "../intelligence/matches/matches.service.ts";
 import type { ListChecks } from "../lists/checks.ts";
-import type { AccessDirectory } from "../permissions/access/access.ts";
+import type { AccessDirectory } from "../permissions/access/access-directory.ts";
 import { confidentialFields, numbersFor, presentRecord, referenceOf, toMatchRecord } from "./blacklist.policy.ts";
 import type { BlacklistView } from "./blacklist.schema.ts";
 import { textOf, wordRows } from "./words.ts";

@@ -1,4 +1,3 @@
-import { alertPresses } from "../../commands/press.ts";
 import { choiceLimit, keyed } from "../../commands/sources.ts";
 import { cut, codeText, lineText, momentOf, showView } from "../../commands/show.ts";
 import { repairSources, repairEntries } from "./repair/repair.commands.ts";
@@ -48,7 +47,7 @@ const opensSlot: PickSpec = {
   of: ({ callsign: name, user }: SlotView) => ({ value: name, label: [name, user?.display_name].filter(Boolean).join(" · ") }),
 };
 const opensPool: PickSpec = {
-  press: alertPresses.pool,
+  press: { name: "cp", carries: [{ name: "pool", kind: "text" }] },
   placeholder: "callsign pool pick",
   of: ({ key, name }: PoolView) => ({ value: key, label: name }),
 };

@@ -1,7 +1,7 @@
 import type { CallsignSlot } from "../../generated/sqlite/client.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { isoOrNull, type UserRef } from "../../kernel/fields.ts";
-import type { Access, AccessDirectory } from "../permissions/access/access.ts";
+import type { Access, AccessDirectory } from "../permissions/access/access-directory.ts";
 import { isOver } from "./keys.ts";
 import { standOf } from "./records.ts";
 import type { SlotView } from "./callsigns.schema.ts";

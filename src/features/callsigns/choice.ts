@@ -6,7 +6,7 @@ import { holderKeyOf, isOver, lasting, liveKeyOf, type CallsignReader } from "./
 import { isGiven, numbersOf, type Numbers, type Span } from "./numbers.ts";
 import { writeCallsign } from "./template.ts";
 import type { ReadClient, TransactionClient } from "../../database/database.ts";
-import type { AccessDirectory } from "../permissions/access/access.ts";
+import type { AccessDirectory } from "../permissions/access/access-directory.ts";
 
 /** Who is to have a callsign of which pool. */
 export interface CallsignWish {

@@ -2,7 +2,7 @@ import { say } from "../../kit/say.ts";
 import type { ReadClient, TransactionClient } from "../../database/database.ts";
 import type { CallsignPool, CallsignSlot } from "../../generated/sqlite/client.ts";
 import { fieldError } from "../../kernel/errors.ts";
-import type { AccessDirectory } from "../permissions/access/access.ts";
+import type { AccessDirectory } from "../permissions/access/access-directory.ts";
 import { lasting, liveKeyOf } from "./keys.ts";
 import { isWithin, numbersOf } from "./numbers.ts";
 import { isSame, numberIn } from "./template.ts";

@@ -8,7 +8,7 @@ import { requireWrite, type Call } from "../../kernel/call.ts";
 import { fieldError, ProblemError } from "../../kernel/errors.ts";
 import { requireRevision } from "../../kernel/revision.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
-import type { AccessDirectory } from "../permissions/access/access.ts";
+import type { AccessDirectory } from "../permissions/access/access-directory.ts";
 import { heldBy } from "./choice.ts";
 import { createFinder, type Located } from "./find.ts";
 import { callsignsPolicy, presentSlot, refusedMove, requireMove, stateAt, type Move } from "./callsigns.policy.ts";

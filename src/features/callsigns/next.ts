@@ -4,7 +4,7 @@ import type { Tx } from "../../database/database.ts";
 import type { CallsignSlot, CallsignPool } from "../../generated/sqlite/client.ts";
 import { requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
 import { fieldError, ProblemError } from "../../kernel/errors.ts";
-import type { AccessDirectory } from "../permissions/access/access.ts";
+import type { AccessDirectory } from "../permissions/access/access-directory.ts";
 import { choose, heldBy, createPoolChoice, requirePool, type Choice } from "./choice.ts";
 import { countFree, passedOver } from "./free.ts";
 import { isOver, type CallsignReader } from "./keys.ts";

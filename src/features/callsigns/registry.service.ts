@@ -6,7 +6,7 @@ import { requirePermission, requireWrite, type Call } from "../../kernel/call.ts
 import { toPage, withTotal, type Page, type Position } from "../../kernel/page.ts";
 import { beginningWith } from "../../kernel/words.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
-import type { AccessDirectory } from "../permissions/access/access.ts";
+import type { AccessDirectory } from "../permissions/access/access-directory.ts";
 import { createFinder } from "./find.ts";
 import { lasting, liveKeyOf } from "./keys.ts";
 import { createMoves } from "./moves.ts";

@@ -8,13 +8,13 @@ import type { TemplateView } from "./templates/templates.ts";
 import { strikeEntries, actionEntries, noteEntries, templateEntries } from "./commands/parts.ts";
 import { evidenceEntry, evidenceMenu } from "./commands/evidence-menu.ts";
 import { nativeCaseEntry } from "./commands/native-case.ts";
-import { timelineEntries } from "./commands/timeline.ts";
+import { timelineEntries } from "./commands/person-timeline.ts";
 import { outcomes } from "./outcomes.ts";
 import type { CaseView } from "./cases.schema.ts";
 import type { CaseTimelineEntryView } from "./timeline.ts";
 import { fieldError } from "../../kernel/errors.ts";
 import { caseFilesPress, caseHistoryPress, caseOption, caseShowPress, caseLine, caseReply } from "./commands/replies.ts";
-import { evidenceEntries } from "../../commands/evidence-entries.ts";
+import type { CommandKit } from "../../compose.ts";
 import { picked, textIn } from "../../commands/input.ts";
 import { idsIn, numberIn, pickedQuery, type Query, readOptional, subjectIn } from "../../commands/records.ts";
 import { enumLabel, lineText, momentOf } from "../../commands/show.ts";
@@ -173,7 +173,7 @@ const lifeEntries: readonly Entry[] = [
 ];
 
 /** `/case`: what is looked into, and all that belongs to it. */
-const caseEntries: readonly Entry[] = [
+const caseEntries = ({ evidenceEntries }: CommandKit): readonly Entry[] => [
   {
     command,
     path: "open",
@@ -261,8 +261,8 @@ const caseEntries: readonly Entry[] = [
 ];
 
 /** What Discord offers of cases. */
-export const caseCommands: CommandSet = {
-  entries: [...caseEntries, ...strikeEntries],
+export const caseCommands = (kit: CommandKit): CommandSet => ({
+  entries: [...caseEntries(kit), ...strikeEntries],
   menus: [{ name: "Case timeline", kind: "user", entry: "case timeline", values: ({ user = "" }) => ({ user }) }, evidenceMenu],
   menuEntries: [evidenceEntry, nativeCaseEntry],
   sources: {
@@ -286,4 +286,4 @@ export const caseCommands: CommandSet = {
       "key",
     ),
   },
-};
+});

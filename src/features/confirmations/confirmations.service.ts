@@ -10,7 +10,7 @@ import { sweepIsolated } from "../../kernel/isolated.ts";
 import { toPage, withTotal, type Page } from "../../kernel/page.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { EventsService } from "../events/events.service.ts";
-import type { AccessDirectory } from "../permissions/access/access.ts";
+import type { AccessDirectory } from "../permissions/access/access-directory.ts";
 import { createDecisions, type RunOperation } from "./decide.ts";
 import { confirmationsPermission, presentConfirmation } from "./confirmations.policy.ts";
 import { createConfirmationRecords, type ConfirmationRecords } from "./records.ts";

@@ -8,7 +8,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import { problems, ProblemError, recordNotFound } from "../../kernel/errors.ts";
 import { isHeld } from "../../kernel/held.ts";
 import { isRevision, requireRevision } from "../../kernel/revision.ts";
-import type { AccessDirectory } from "../permissions/access/access.ts";
+import type { AccessDirectory } from "../permissions/access/access-directory.ts";
 import { confirmationsPermission, presentConfirmation } from "./confirmations.policy.ts";
 import type { ConfirmationRecords } from "./records.ts";
 import { canSee, isForTwo, requireOther, requireOwnWord, requireSecondPerson } from "./rights.ts";

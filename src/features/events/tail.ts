@@ -6,7 +6,7 @@ import type { HiddenIds } from "../../kernel/visibility.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
-import type { AccessDirectory } from "../permissions/access/access.ts";
+import type { AccessDirectory } from "../permissions/access/access-directory.ts";
 
 export interface TailOptions {
   read: Pick<ReadClient, "outboxEvent">;

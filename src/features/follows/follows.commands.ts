@@ -1,6 +1,5 @@
 import type { CommandInput, CommandSet, Entry, OptionSpec, PickSpec, Reply, SourceSpec, Wording } from "../../commands/entry.ts";
 import { picked, textIn } from "../../commands/input.ts";
-import { alertPresses } from "../../commands/press.ts";
 import { card, colours, numberIn, readOptional, subjectOf } from "../../commands/records.ts";
 import { codeText, cut, enumLabel, momentOf } from "../../commands/show.ts";
 import { holds, within } from "../../commands/sources.ts";
@@ -19,7 +18,7 @@ const settings: readonly OptionSpec[] = [
 ];
 /** Opens a list from the lists. */
 const opens: PickSpec = {
-  press: alertPresses.followedList,
+  press: { name: "fo", carries: [{ name: "list", kind: "text" }] },
   placeholder: "follows pick",
   of: (view: FollowedListView) => ({ value: view.id, label: cut(view.name, 100) }),
 };

@@ -11,7 +11,7 @@ import type { EventsService } from "../events/events.service.ts";
 import type { GrantsService } from "../authorization/grants/grants.service.ts";
 import type { LinkReach } from "../links/reach.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
-import type { AccessDirectory } from "../permissions/access/access.ts";
+import type { AccessDirectory } from "../permissions/access/access-directory.ts";
 import type { DataReads } from "../privacy/reads.ts";
 import type { ServerFacts } from "../servers/facts.ts";
 import { createCandidateIndex } from "./candidates.ts";

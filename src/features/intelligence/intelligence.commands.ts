@@ -1,4 +1,3 @@
-import { alertPresses } from "../../commands/press.ts";
 import type { CommandSet, Entry, CommandInput, OptionSpec } from "../../commands/entry.ts";
 import { within } from "../../commands/sources.ts";
 import { idsIn, numberIn, pickedQuery } from "../../commands/records.ts";
@@ -108,7 +107,7 @@ const intelEntries: readonly Entry[] = [
     lines: 4,
     line: matchLine,
     rows: matchRows,
-    press: alertPresses.matches,
+    press: { name: "im", carries: [{ name: "user", kind: "user" }] },
   },
   {
     command,

@@ -2,7 +2,7 @@ import type { Authenticate, Caller, Credentials } from "../../operations/caller.
 import type { Actor, Call } from "../../kernel/call.ts";
 import { systemClock, type Clock } from "../../kernel/clock.ts";
 import { ProblemError } from "../../kernel/errors.ts";
-import type { AccessDirectory } from "../permissions/access/access.ts";
+import type { AccessDirectory } from "../permissions/access/access-directory.ts";
 import type { VerifyAssertion } from "./assertion.ts";
 import { keysPolicy } from "./keys.policy.ts";
 import type { KeyStore, VerifiedKey } from "./store.ts";

@@ -1,8 +1,9 @@
 import { feature } from "../../compose.ts";
 import type { Core } from "../../core.ts";
-import type { AccessDirectory } from "../permissions/access/access.ts";
+import type { AccessDirectory } from "../permissions/access/access-directory.ts";
 import { createAssertions } from "./assertion.ts";
 import { createAuthenticate } from "./authenticate.ts";
+import { clientEntries, clientSource, keyStep } from "./keys.commands.ts";
 import { keysRoutes } from "./keys.routes.ts";
 import { createKeysService, type KeysDeps } from "./keys.service.ts";
 import { createKeyStore } from "./store.ts";
@@ -21,6 +22,8 @@ export const keys = feature({
     const verifyAssertion = createAssertions({ audience: instanceId, clock: deps.clock, claims: deps.claims });
     return { keys, keyStore, authenticate: createAuthenticate({ store: keyStore, access, verifyAssertion, clock: deps.clock }) };
   },
+  commands: { sources: { client: clientSource } },
+  guide: { entries: clientEntries, step: keyStep },
   routes: ({ keys }) => keysRoutes(keys),
   jobs: ({ keys }) => ({ keys: keys.sweep }),
   close: ({ keyStore }) => keyStore.close(),

@@ -2,7 +2,7 @@ import { say } from "../../kit/say.ts";
 import type { Call } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import type { ApiKey } from "../../generated/sqlite/client.ts";
-import type { AccessDirectory } from "../permissions/access/access.ts";
+import type { AccessDirectory } from "../permissions/access/access-directory.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import { keysPolicy, limitsOf, makersOf, settingsOf, type KeySettings } from "./keys.policy.ts";
 import { isIP } from "node:net";

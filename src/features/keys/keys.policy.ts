@@ -2,7 +2,7 @@ import { say } from "../../kit/say.ts";
 import { z } from "zod";
 import type { ApiKey } from "../../generated/sqlite/client.ts";
 import type { Call } from "../../kernel/call.ts";
-import type { AccessDirectory } from "../permissions/access/access.ts";
+import type { AccessDirectory } from "../permissions/access/access-directory.ts";
 import { addSeconds } from "../../kernel/clock.ts";
 import { ProblemError, fieldError } from "../../kernel/errors.ts";
 import { onWire } from "../../kernel/wire.ts";

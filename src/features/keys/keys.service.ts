@@ -9,7 +9,7 @@ import { toPage, withTotal, type Page } from "../../kernel/page.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { ConfirmationsService } from "../confirmations/confirmations.service.ts";
 import type { EventsService } from "../events/events.service.ts";
-import type { AccessDirectory } from "../permissions/access/access.ts";
+import type { AccessDirectory } from "../permissions/access/access-directory.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import { createKeyChanges, createKeyCreation } from "./change.ts";
 import { createKeyGrants, type GrantingPermissions } from "./grants.ts";

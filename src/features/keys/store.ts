@@ -8,7 +8,7 @@ import { type ApiKey, Prisma } from "../../generated/sqlite/client.ts";
 import { processCall, type CallClient } from "../../kernel/call.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 import { keyedHash } from "../../kernel/secrets.ts";
-import type { AccessDirectory } from "../permissions/access/access.ts";
+import type { AccessDirectory } from "../permissions/access/access-directory.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import { createAddressCheck } from "./grants.ts";
 import { limitsOf, makersOf, settingsOf, stateAt, type KeySettings } from "./keys.policy.ts";

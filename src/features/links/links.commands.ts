@@ -5,7 +5,6 @@ import { escapeText } from "../../discord/replies.ts";
 import type { Call } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import type { Page } from "../../kernel/page.ts";
-import { personPresses } from "../../commands/press.ts";
 import { picked, textIn } from "../../commands/input.ts";
 import { card, pickedQuery, readOptional } from "../../commands/records.ts";
 import { enumLabel, cut, mentionOf, momentOf } from "../../commands/show.ts";
@@ -83,7 +82,7 @@ const altsEntries: readonly Entry[] = [
     options: [user],
     input: (given) => ({ params: at(given) }),
     show: (view: LinkGroupView, wording) => groupReply(view, wording),
-    press: personPresses.linkedAccounts,
+    press: { name: "as", carries: [{ name: "user", kind: "user" }] },
   },
   {
     command,

@@ -5,7 +5,7 @@ import type { Call } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { isoOrNull } from "../../kernel/fields.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
-import type { AccessDirectory } from "../permissions/access/access.ts";
+import type { AccessDirectory } from "../permissions/access/access-directory.ts";
 import { LinkView } from "./links.schema.ts";
 
 /** Permissions of this feature. */

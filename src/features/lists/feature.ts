@@ -9,7 +9,7 @@ import type { MatchesService } from "../intelligence/matches/matches.service.ts"
 import type { Conflicts } from "../links/conflicts.ts";
 import type { LinkReach } from "../links/reach.ts";
 import type { NativeRecords } from "../native-actions/records.ts";
-import type { AccessDirectory } from "../permissions/access/access.ts";
+import type { AccessDirectory } from "../permissions/access/access-directory.ts";
 import type { WorkflowsService } from "../workflows/requests/workflows.service.ts";
 import { createListActions } from "./actions.service.ts";
 import { createBreaker } from "./breaker.ts";
@@ -20,6 +20,7 @@ import { createExemptionsService } from "./exemptions.service.ts";
 import { createFollowedLists } from "./followed-lists.ts";
 import type { FollowedEntries } from "../follows/entries.ts";
 import { createLedger, createLedgerSweep } from "./ledger.ts";
+import { listCommands, listEntries } from "./lists.commands.ts";
 import { listsRoutes } from "./lists.routes.ts";
 import { createOwnList, type ListSource } from "./own-list.ts";
 import { createPreviews, type Previews } from "./preview.ts";
@@ -119,6 +120,8 @@ export const lists = feature({
     deps.causesInForce.register(createListCauses(ledger));
     return { lists: { ...services, worker, sweep: createLedgerSweep(deps), roleWatch } };
   },
+  commands: listCommands,
+  guide: { entries: listEntries },
   routes: ({ lists }) => listsRoutes(lists),
   jobs: ({ lists }) => ({
     exemptions: { run: lists.exemptions.expireDue, nextDue: lists.exemptions.nextDue },

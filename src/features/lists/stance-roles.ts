@@ -4,7 +4,7 @@ import type { GuildState } from "../../discord/guild-state.ts";
 import { isPrivilegedRole } from "../../kernel/privileged-role.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
 import { roleRef } from "../../kernel/ids.ts";
-import type { AccessDirectory } from "../permissions/access/access.ts";
+import type { AccessDirectory } from "../permissions/access/access-directory.ts";
 import type { ListChecks } from "./checks.ts";
 import type { Rules } from "./rules.ts";
 

@@ -1,6 +1,6 @@
-import type { CommandSet, Entry, PickSpec, Reply, Wording } from "../../commands/entry.ts";
+import type { CommandSet, Entry, PickSpec, PressSpec, Reply, Wording } from "../../commands/entry.ts";
 import { textIn } from "../../commands/input.ts";
-import { nativePresses, pressButton, rowOf } from "../../commands/press.ts";
+import { pressButton, rowOf } from "../../commands/press.ts";
 import { card, pickedQuery, personOf } from "../../commands/records.ts";
 import { cut, enumLabel, lineText, momentOf } from "../../commands/show.ts";
 import type { Translate } from "../../kit/say.ts";
@@ -11,8 +11,10 @@ import type { GuildActionView, NativeActionView } from "./native-actions.schema.
 /** A line of the list of a person, or of that of a server. */
 type AnyView = NativeActionView | GuildActionView;
 
+const showPress: PressSpec = { name: "na", carries: [{ name: "native-action", kind: "text" }] };
+
 const opens: PickSpec = {
-  press: nativePresses.show,
+  press: showPress,
   placeholder: "intel by-hand pick",
   of: (view: AnyView, { t }) => (view.user_id === null ? undefined : { value: view.id, label: nameOf(view, t) }),
 };
@@ -43,7 +45,7 @@ function prunedText(view: AnyView, t: Translate): string | undefined {
   return days === null ? t("intel by-hand removed", { count }) : t("intel by-hand pruned", { count, days });
 }
 
-function reply(view: NativeActionView, { t }: Wording): Reply {
+function reply(view: NativeActionView, { t, pressOf }: Wording): Reply {
   const carried = { "native-action": view.id };
   const embed = card(
     `${enumLabel(view.action, t) ?? view.action} · ${t("= native_action")}`,
@@ -62,8 +64,8 @@ function reply(view: NativeActionView, { t }: Wording): Reply {
     t,
   );
   const buttons = rowOf(
-    pressButton(nativePresses.makeCase, carried, t("intel by-hand make-case"), "main"),
-    pressButton(nativePresses.suggestListing, carried, t("intel by-hand suggest-listing")),
+    pressButton(pressOf("menu native-case"), carried, t("intel by-hand make-case"), "main"),
+    pressButton(pressOf("menu native-listing"), carried, t("intel by-hand suggest-listing")),
   );
   return { content: "", embeds: [embed], components: [buttons] };
 }
@@ -96,7 +98,7 @@ const show: Entry = {
   operation: "getNativeAction",
   input: (given) => ({ params: { id: textIn(given, "native-action") ?? "" } }),
   show: reply,
-  press: nativePresses.show,
+  press: showPress,
 };
 
 /** What Discord offers of what others did there. */

@@ -3,7 +3,7 @@ import { feature } from "../../compose.ts";
 import type { Core } from "../../core.ts";
 import { permissionsRoutes } from "./permissions.routes.ts";
 import { createPermissionsService, type PermissionsDeps } from "./permissions.service.ts";
-import { createAccess } from "./access/access.ts";
+import { createAccess } from "./access/access-directory.ts";
 
 /** What everybody on the staff may do, in memory: the first of all, as nothing is answered without it. */
 export const access = feature({

@@ -1,6 +1,6 @@
 import { say } from "../../kit/say.ts";
 import type { Deps } from "../deps.ts";
-import type { Access } from "./access/access.ts";
+import type { Access } from "./access/access-directory.ts";
 import { isPrivilegedRole } from "../../kernel/privileged-role.ts";
 import type { Call } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";

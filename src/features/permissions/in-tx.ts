@@ -7,7 +7,7 @@ import { uuid7 } from "../../kernel/ids.ts";
 import { knownPermissions } from "../../kernel/permissions.ts";
 import { entriesAt, type EntryChange } from "./overrides.ts";
 import { auditOf } from "./users/users.policy.ts";
-import type { Override, AccessDirectory } from "./access/access.ts";
+import type { Override, AccessDirectory } from "./access/access-directory.ts";
 import { createUserRows } from "./user-rows.ts";
 
 export interface PermissionsWithinDeps extends Deps<"audit" | "events"> {

@@ -20,7 +20,7 @@ import {
 } from "./permissions.schema.ts";
 import { changedKeys, isSameMapping, mappingOf, replacedWith, updatedWith, type Mapping } from "./simulate.ts";
 import { roleRules } from "./resolve.ts";
-import type { StaffRoleRecord } from "./access/access.ts";
+import type { StaffRoleRecord } from "./access/access-directory.ts";
 
 export interface RolePermissionsDeps extends Deps<"database" | "access" | "cursors"> {
   audit: AuditService;

@@ -3,7 +3,7 @@ import { applyEdits, editsOf, entriesAt, type Edit, type Wanted } from "./overri
 import type { Change, SimulateView } from "./explain/explain.schema.ts";
 import type { KeyLists } from "./permissions.schema.ts";
 import { roleRules } from "./resolve.ts";
-import type { Override, Access, AccessDirectory, StaffRoleRecord } from "./access/access.ts";
+import type { Override, Access, AccessDirectory, StaffRoleRecord } from "./access/access-directory.ts";
 
 /** What one change would do. */
 export type ImaginedStep =

@@ -1,6 +1,6 @@
 import type { Tx } from "../../database/database.ts";
 import type { EntryChange } from "./overrides.ts";
-import type { Override, AccessDirectory } from "./access/access.ts";
+import type { Override, AccessDirectory } from "./access/access-directory.ts";
 
 /** The stored entries of one person, whose every change counts one revision. */
 export function createUserRows(access: Pick<AccessDirectory, "readOverrides" | "setOverrides">) {

@@ -3,7 +3,7 @@ import type { Database, ReadClient } from "../../database/database.ts";
 import type { Call } from "../../kernel/call.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { UserServersService } from "../intelligence/user-servers/user-servers.service.ts";
-import type { AccessDirectory } from "../permissions/access/access.ts";
+import type { AccessDirectory } from "../permissions/access/access-directory.ts";
 import { caseReference } from "../../kernel/parsing.ts";
 import { parts } from "./parts/parts.ts";
 import { callOfPerson } from "./privacy.policy.ts";

@@ -6,7 +6,7 @@ import { requireAnswered, requireWrite, type Call } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { Snowflake } from "../../kernel/fields.ts";
 import type { Held } from "../../kernel/held.ts";
-import type { Access } from "../permissions/access/access.ts";
+import type { Access } from "../permissions/access/access-directory.ts";
 import { keptWords, privacyPolicy } from "./privacy.policy.ts";
 import { RedactInput, type ErasureView } from "./privacy.schema.ts";
 

@@ -16,7 +16,7 @@ import type { MatchesService } from "../intelligence/matches/matches.service.ts"
 import type { ConfirmationsService } from "../confirmations/confirmations.service.ts";
 import type { LinkReach } from "../links/reach.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
-import type { AccessDirectory } from "../permissions/access/access.ts";
+import type { AccessDirectory } from "../permissions/access/access-directory.ts";
 import type { RosterService } from "../roster/roster.service.ts";
 import { eraseTexts, type WipeTarget } from "./registry/erase.ts";
 import { readsLock, type DataReadsUpkeep } from "./reads.ts";

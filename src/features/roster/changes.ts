@@ -2,7 +2,7 @@ import { say } from "../../kit/say.ts";
 import type { Deps } from "../deps.ts";
 import { knowing, viewsOf, type CauseSight } from "./views.ts";
 import type { RosterService } from "./roster.service.ts";
-import type { Access } from "../permissions/access/access.ts";
+import type { Access } from "../permissions/access/access-directory.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import type { CallsignsService } from "../callsigns/callsigns.service.ts";
 import type { Conflicts } from "../links/conflicts.ts";

@@ -5,7 +5,7 @@ import { withTotal, type Page } from "../../kernel/page.ts";
 import { walk, walkedPage } from "../../database/walk.ts";
 import { countOf } from "../../database/where.ts";
 import { conditions, orders } from "./filters.ts";
-import type { AccessDirectory } from "../permissions/access/access.ts";
+import type { AccessDirectory } from "../permissions/access/access-directory.ts";
 import { createHistory } from "./history/history.ts";
 import { rosterPolicy, visibleEntry } from "./roster.policy.ts";
 import { ListEntriesQuery, type EntryView, type OneEntryView } from "./roster.schema.ts";

@@ -2,7 +2,7 @@ import { either, idsOf, type Condition } from "../../database/walk.ts";
 import type { Where as PlainWhere } from "../../database/where.ts";
 import { orderOf } from "../../kernel/keyset.ts";
 import { beginningWith } from "../../kernel/words.ts";
-import type { AccessDirectory } from "../permissions/access/access.ts";
+import type { AccessDirectory } from "../permissions/access/access-directory.ts";
 import type { ListEntriesQuery } from "./roster.schema.ts";
 import { liveStatuses } from "./states.ts";
 

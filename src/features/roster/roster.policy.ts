@@ -2,7 +2,7 @@ import type { CallsignSlot, RosterEntry, StaffProfile } from "../../generated/sq
 import { can, type Call } from "../../kernel/call.ts";
 import { isoOrNull, type UserRef } from "../../kernel/fields.ts";
 import { createVisibility, noClearance, seesRedactions, type FieldClasses } from "../../kernel/visibility.ts";
-import type { Access, AccessDirectory } from "../permissions/access/access.ts";
+import type { Access, AccessDirectory } from "../permissions/access/access-directory.ts";
 import { factsOf } from "./facts.ts";
 import type { driftCodes, EntryView } from "./roster.schema.ts";
 import { isLive } from "./states.ts";

@@ -4,7 +4,7 @@ import type { Call } from "../../kernel/call.ts";
 import { groupBy } from "../../kernel/group.ts";
 import { caseReference } from "../../kernel/parsing.ts";
 import type { HiddenIds } from "../../kernel/visibility.ts";
-import type { Access, AccessDirectory } from "../permissions/access/access.ts";
+import type { Access, AccessDirectory } from "../permissions/access/access-directory.ts";
 import { presentEntry } from "./roster.policy.ts";
 import type { EntryView } from "./roster.schema.ts";
 

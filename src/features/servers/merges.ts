@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { ReadClient, Tx, TransactionClient } from "../../database/database.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { ProblemError } from "../../kernel/errors.ts";
-import { unended } from "./agreements/rows.ts";
+import { unended } from "./agreements/agreement-rows.ts";
 import type { createAgreementsInTx } from "./agreements/in-tx.ts";
 import { byAnyId, type RegisteredServer } from "./known.ts";
 import { agreementStatusAt } from "./servers.policy.ts";

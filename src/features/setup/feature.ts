@@ -1,10 +1,11 @@
 import { feature } from "../../compose.ts";
-import { createWizardControls } from "./commands/wizard.ts";
-import { setupCommands } from "./setup.commands.ts";
+import type { GuidePart } from "../../commands/guide.ts";
+import { createWizard } from "./commands/wizard.ts";
 
-/** `/setup`: the guide through roles, channels, rules and clients, by the operations of other features. */
-export const setup = feature({
-  create: () => ({}),
-  commands: setupCommands,
-  controls: (_all, verbs) => createWizardControls(verbs),
-});
+/** The guide through what a server goes by. @param parts what the features add to it */
+export function setup(parts: () => readonly GuidePart[]) {
+  return feature({
+    create: () => ({}),
+    controls: (_all, verbs) => createWizard(parts()).controls(verbs),
+  });
+}

@@ -5,7 +5,7 @@ import { roleRef } from "../../kernel/ids.ts";
 import type { Tx } from "../../database/database.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
-import type { StaffRoleRecord, AccessDirectory } from "../permissions/access/access.ts";
+import type { StaffRoleRecord, AccessDirectory } from "../permissions/access/access-directory.ts";
 import { createSuspensionRows, type SuspensionRowDeps } from "./suspension/suspension.service.ts";
 
 export interface StaffWithinDeps extends SuspensionRowDeps {

@@ -8,7 +8,7 @@ import { sweepIsolated } from "../../kernel/isolated.ts";
 import { requireRevision } from "../../kernel/revision.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
-import type { Leave, Access, AccessDirectory } from "../permissions/access/access.ts";
+import type { Leave, Access, AccessDirectory } from "../permissions/access/access-directory.ts";
 import type { RosterService } from "../roster/roster.service.ts";
 import { EndLeaveInput, endOf, StartLeaveInput, type LeaveStateView } from "./duty/duty.schema.ts";
 import { findColleague, illegal, permissionUsed, requireMayManage, staffPolicy, withoutAccess } from "./staff.policy.ts";

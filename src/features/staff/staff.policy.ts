@@ -4,7 +4,7 @@ import { notStaff, requireAnswered, requireWrite, type Call } from "../../kernel
 import { ProblemError, recordNotFound } from "../../kernel/errors.ts";
 import { isoOrNull, type UserRef } from "../../kernel/fields.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
-import type { Access, AccessDirectory } from "../permissions/access/access.ts";
+import type { Access, AccessDirectory } from "../permissions/access/access-directory.ts";
 import type { AccessView, StaffEntryView } from "./staff.schema.ts";
 
 /** Who may call the service methods of this feature; access, profile and leave are open to the person they are about. */

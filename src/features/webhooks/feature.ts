@@ -9,6 +9,7 @@ import { createProgress } from "./progress.ts";
 import { createWebhookRecords } from "./records.ts";
 import { createRunner } from "./runner.ts";
 import { createSights, type SightDeps } from "./sight.ts";
+import { webhookEntries, webhookSources } from "./webhooks.commands.ts";
 import { most } from "./webhooks.policy.ts";
 import { webhooksRoutes } from "./webhooks.routes.ts";
 import { createWebhooksService } from "./webhooks.service.ts";
@@ -39,6 +40,8 @@ export const webhooks = feature({
     const runner = createRunner({ ...ground, pace: pauses.webhookRetry, closeConnections: outgoing.close });
     return { webhooks: createWebhooksService({ ...ground, runner }), webhookRunner: runner };
   },
+  commands: { sources: webhookSources },
+  guide: { entries: webhookEntries },
   routes: ({ webhooks }) => webhooksRoutes(webhooks),
   jobs: ({ webhookRunner }) => ({ webhooks: webhookRunner.sweep }),
   start: ({ webhookRunner }) => webhookRunner.start(),

@@ -7,7 +7,7 @@ import type { Told } from "../events/events.policy.ts";
 import type { Viewer } from "../events/tail.ts";
 import type { EventStreamsService } from "../events/streams.service.ts";
 import type { KeyStore } from "../keys/store.ts";
-import type { AccessDirectory } from "../permissions/access/access.ts";
+import type { AccessDirectory } from "../permissions/access/access-directory.ts";
 
 export interface SightDeps extends Deps<"clock"> {
   access: Pick<AccessDirectory, "actorOf">;

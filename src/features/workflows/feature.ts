@@ -15,6 +15,7 @@ import type { ConsentEnds } from "../authorization/grants/consent-end.ts";
 import { appealPages } from "./appeals/appeals.pages.ts";
 import { appealsRoutes } from "./appeals/appeals.routes.ts";
 import { createAppeals, type AppealsDeps } from "./appeals/appeals.service.ts";
+import { appealEntry } from "./appeals/questions.commands.ts";
 import { createQuestions } from "./appeals/questions.service.ts";
 import { amendRoutes, bulkRoutes } from "./bulk/changes.routes.ts";
 import { type CardsDeps, createCards } from "./cards/cards.ts";
@@ -24,10 +25,12 @@ import { createRequestCauses } from "./effects/request-causes.ts";
 import { createDeliveries, type DeliveryDeps } from "./delivery/deliveries.ts";
 import { deliveriesRoutes } from "./delivery/deliveries.routes.ts";
 import { directRoutes } from "./direct/direct.routes.ts";
+import { directSetupEntries } from "./direct/settings.commands.ts";
 import { draftsRoutes } from "./drafts/drafts.routes.ts";
 import { createDraftsService, type DraftsDeps } from "./drafts/drafts.service.ts";
 import { createDraftRecords, type DraftRecords } from "./drafts/records.ts";
 import { historyRoutes } from "./history/history.routes.ts";
+import { policiesStep, policyEntries } from "./policies/policies.commands.ts";
 import { policiesRoutes } from "./policies/policies.routes.ts";
 import { createRequestHost } from "./requests/host.ts";
 import { createServedServers } from "./requests/where.ts";
@@ -81,6 +84,7 @@ interface WorkflowsNeeds
 /** Requests and what they suggest, filed and decided. */
 export const workflows = feature({
   commands: workflowCommands,
+  guide: { entries: [...policyEntries, ...directSetupEntries], step: policiesStep },
   create({ config, draftRecords, eventStreams, consentEnds, causesInForce: causes, ...deps }: WorkflowsNeeds) {
     const notices = createNoticeTexts({ ...deps, appealPage: config.http.isPublic ? () => `${deps.publicUrl()}/appeal` : undefined });
     consentEnds.register(createCheckEnd(deps));
@@ -126,6 +130,7 @@ export const appeals = feature({
     const questions = createQuestions(deps);
     return { appealQuestions: questions, appeals: createAppeals({ ...deps, questions }) };
   },
+  guide: { entries: [appealEntry] },
   routes: ({ appealQuestions }) => appealsRoutes(appealQuestions),
   pages: (all) => appealPages({ ...all, isSetUp: all.config.http.isPublic, liveNodes: all.cluster.liveNodes }),
 });

@@ -3,6 +3,7 @@ import { requestMenuEntries, requestMenus } from "./commands/menus.ts";
 import { draftName, requestEntries } from "./commands/request.ts";
 import { reviewEntries } from "./commands/review.ts";
 import { directEntries, directMenuEntries, directMenus, directSources } from "./direct/direct.commands.ts";
+import { reasonNames } from "./direct/settings.commands.ts";
 import type { CommentView } from "./comments/comments.schema.ts";
 import type { DraftView } from "./drafts/drafts.schema.ts";
 import type { WorkflowView } from "./requests/workflows.schema.ts";
@@ -47,6 +48,7 @@ const workflowSources: Readonly<Record<string, SourceSpec>> = {
     keeps: ({ body }: CommentView, typed) => body.toLowerCase().includes(typed.trim().toLowerCase()),
   },
   ...directSources,
+  "reason-name": reasonNames,
   "served-server": servedServerSource,
   draft: {
     operation: "listRequestDrafts",

@@ -1,7 +1,7 @@
 import type { MiddlewareHandler, Next } from "hono";
 import { callerOf } from "../../kernel/denied.ts";
 import { ProblemError } from "../../kernel/errors.ts";
-import { aboutPath, createDenials, createPermissionCheck } from "../../operations/access.ts";
+import { aboutPath, createDenials, createPermissionCheck } from "../../operations/permission-check.ts";
 import type { HttpDeps } from "../deps.ts";
 import type { Caller } from "../../operations/caller.ts";
 import { header, type HttpContext, type HttpEnv, type RequestInfo } from "../context.ts";

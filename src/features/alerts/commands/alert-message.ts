@@ -1,7 +1,8 @@
 import type { APIButtonComponentWithCustomId } from "discord.js";
-import { alertPresses, pressButton, rowOf } from "../../../commands/press.ts";
+import { pressButton, rowOf } from "../../../commands/press.ts";
 import { momentOf, cut } from "../../../commands/show.ts";
 import type { Translate } from "../../../kit/say.ts";
+import type { Wording } from "../../../commands/entry.ts";
 import type { CardMessage } from "../../../discord/rest/cards.ts";
 import { escapeText } from "../../../discord/replies.ts";
 import { sentenceText } from "../../../discord/sentence.ts";
@@ -12,55 +13,70 @@ import type { AlertData } from "../kinds.ts";
 const colours = { waiting: 0xf0b232, over: 0x80848e } as const;
 const maxTitle = 250;
 
+/** What a message is worded with, and what its buttons lead to: commands of the features that an alert is about. */
+export type Ground = Pick<Wording, "t" | "pressOf">;
 type Buttons = readonly APIButtonComponentWithCustomId[];
 const text = (data: AlertData, field: string): string => String(data[field] ?? "");
 
-const openRequest = (data: AlertData, t: Translate): Buttons => [
-  pressButton(alertPresses.request, { reference: text(data, "reference") }, t("alert open"), "main"),
+const openRequest = (data: AlertData, { t, pressOf }: Ground): Buttons => [
+  pressButton(pressOf("review show"), { reference: text(data, "reference") }, t("alert open"), "main"),
 ];
-const openRecord = (data: AlertData, t: Translate): APIButtonComponentWithCustomId =>
-  pressButton(alertPresses.record, { record: text(data, "number") }, t("alert open"), "main");
+const openRecord = (data: AlertData, { t, pressOf }: Ground): APIButtonComponentWithCustomId =>
+  pressButton(pressOf("blacklist show"), { record: text(data, "number") }, t("alert open"), "main");
 
-const openFollowed = (data: AlertData, t: Translate): APIButtonComponentWithCustomId =>
-  pressButton(alertPresses.followedList, { list: text(data, "list") }, t("alert open"), "main");
+const openFollowed = (data: AlertData, { t, pressOf }: Ground): APIButtonComponentWithCustomId =>
+  pressButton(pressOf("follows show"), { list: text(data, "list") }, t("alert open"), "main");
 
-/** What can be done about the people of a summary. */
-const summaryButtons = (data: AlertData, t: Translate): Buttons => [
-  data["list"] === ownList ? pressButton(alertPresses.blacklist, {}, t("alert open"), "main") : openFollowed(data, t),
+const openBlacklist = ({ t, pressOf }: Ground): APIButtonComponentWithCustomId =>
+  pressButton(pressOf("blacklist search"), {}, t("alert open"), "main");
+
+const summaryButtons = (data: AlertData, ground: Ground): Buttons => [
+  data["list"] === ownList ? openBlacklist(ground) : openFollowed(data, ground),
 ];
 
-function failureButtons(data: AlertData, t: Translate): Buttons {
+function failureButtons(data: AlertData, ground: Ground): Buttons {
+  const { t, pressOf } = ground;
   const reference = text(data, "reference");
   if (data["cause"] === "request")
     return [
-      pressButton(alertPresses.retryEffect, { reference, effect: text(data, "place") }, t("alert retry"), "main"),
-      pressButton(alertPresses.request, { reference }, t("alert open")),
+      pressButton(pressOf("review retry"), { reference, effect: text(data, "place") }, t("alert retry"), "main"),
+      pressButton(pressOf("review show"), { reference }, t("alert open")),
     ];
   return [
-    pressButton(alertPresses.retryListAction, { action: text(data, "id") }, t("alert retry"), "main"),
-    data["list"] === ownList ? pressButton(alertPresses.record, { record: reference }, t("alert open")) : openFollowed(data, t),
+    pressButton(pressOf("menu retry-list-action"), { action: text(data, "id") }, t("alert retry"), "main"),
+    data["list"] === ownList ? pressButton(pressOf("blacklist show"), { record: reference }, t("alert open")) : openFollowed(data, ground),
+  ];
+}
+
+function joinedButtons(data: AlertData, ground: Ground): Buttons {
+  const { t, pressOf } = ground;
+  const user = text(data, "user_id");
+  return [
+    data["list"] === ownList ? openRecord(data, ground) : openFollowed(data, ground),
+    pressButton(pressOf("menu moderate"), { user, action: "ban" }, t("alert ban"), "grave"),
+    pressButton(pressOf("setup lists exempt"), { user }, t("alert exempt")),
   ];
 }
 
 /** What can be done about an alert at once. */
-const buttonsOf: Readonly<Record<AlertKind, (data: AlertData, t: Translate) => Buttons>> = {
+const buttonsOf: Readonly<Record<AlertKind, (data: AlertData, ground: Ground) => Buttons>> = {
   discord_action_failed: failureButtons,
-  listed_person_joined: (data, t) => [
-    data["list"] === ownList ? openRecord(data, t) : openFollowed(data, t),
-    pressButton(alertPresses.moderate, { user: text(data, "user_id"), action: "ban" }, t("alert ban"), "grave"),
-    pressButton(alertPresses.exempt, { user: text(data, "user_id") }, t("alert exempt")),
+  listed_person_joined: joinedButtons,
+  list_actions_held: (_data, { t, pressOf }) => [
+    pressButton(pressOf("setup lists confirm"), {}, t("setup lists confirm-button"), "good"),
+    pressButton(pressOf("setup lists undo"), {}, t("setup lists undo-button"), "grave"),
   ],
-  list_actions_held: (_data, t) => [
-    pressButton(alertPresses.confirmHeld, {}, t("setup lists confirm-button"), "good"),
-    pressButton(alertPresses.undoHeld, {}, t("setup lists undo-button"), "grave"),
-  ],
-  match_opened: (data, t) => [pressButton(alertPresses.matches, { user: text(data, "user_id") }, t("alert open"), "main")],
+  match_opened: (data, { t, pressOf }) => [pressButton(pressOf("intel matches"), { user: text(data, "user_id") }, t("alert open"), "main")],
   appeal_filed: openRequest,
   request_overdue: openRequest,
-  record_review_due: (data, t) => [openRecord(data, t)],
-  callsign_pool_low: (data, t) => [pressButton(alertPresses.pool, { pool: text(data, "pool") }, t("alert open"), "main")],
-  webhook_disabled: (data, t) => [pressButton(alertPresses.webhook, { webhook: text(data, "webhook_id") }, t("alert open"), "main")],
-  roster_drift: (_data, t) => [pressButton(alertPresses.rosterSync, {}, t("alert open"), "main")],
+  record_review_due: (data, ground) => [openRecord(data, ground)],
+  callsign_pool_low: (data, { t, pressOf }) => [
+    pressButton(pressOf("callsign pool"), { pool: text(data, "pool") }, t("alert open"), "main"),
+  ],
+  webhook_disabled: (data, { t, pressOf }) => [
+    pressButton(pressOf("setup webhooks deliveries"), { webhook: text(data, "webhook_id") }, t("alert open"), "main"),
+  ],
+  roster_drift: (_data, { t, pressOf }) => [pressButton(pressOf("roster sync status"), {}, t("alert open"), "main")],
 };
 
 /** What an alert says of its event: people as mentions, times in the reader's own, values in words. */
@@ -90,18 +106,19 @@ interface Names {
 }
 
 /** An alert as a message: what happened, and what can be done about it; once it is over, that it is. It mentions nobody so that they are notified. */
-export function alertMessage({ kind, isOver, data, at, summary }: ShownAlert, t: Translate, names: Names = {}): CardMessage {
+export function alertMessage({ kind, isOver, data, at, summary }: ShownAlert, ground: Ground, names: Names = {}): CardMessage {
+  const { t } = ground;
   const title = cut(t(summary === undefined ? `alert ${kind} title` : "alert summary title"), maxTitle);
   const timestamp = at.toISOString();
   if (isOver) return { embeds: [{ title, description: t("alert over"), color: colours.over, timestamp }], components: [] };
   if (summary !== undefined) {
     const list = data["list"] === ownList ? t("alert summary own") : escapeText(names.list ?? text(data, "list"));
     const description = t(summaryKey(summary), { count: summary.count, list });
-    return { embeds: [{ title, description, color: colours.waiting, timestamp }], components: [rowOf(...summaryButtons(data, t))] };
+    return { embeds: [{ title, description, color: colours.waiting, timestamp }], components: [rowOf(...summaryButtons(data, ground))] };
   }
   const description = t(`alert ${kind}`, filledFrom({ ...data, server: names.server ?? data["guild_id"] }, t) as never);
   return {
     embeds: [{ title, description, color: colours.waiting, timestamp }],
-    components: [rowOf(...buttonsOf[kind](data, t))],
+    components: [rowOf(...buttonsOf[kind](data, ground))],
   };
 }

@@ -1,7 +1,7 @@
 import { say } from "../../../kit/say.ts";
 import type { ReadClient, TransactionClient } from "../../../database/database.ts";
 import type { CallsignPool } from "../../../generated/sqlite/client.ts";
-import type { AccessDirectory } from "../../permissions/access/access.ts";
+import type { AccessDirectory } from "../../permissions/access/access-directory.ts";
 import { within } from "../fill.ts";
 import { countFree } from "../free.ts";
 import { lasting } from "../keys.ts";

@@ -6,7 +6,7 @@ import { requirePermission, requireWrite, type Call } from "../../../kernel/call
 import { fieldError, ProblemError } from "../../../kernel/errors.ts";
 import { toPage, withTotal, type Page } from "../../../kernel/page.ts";
 import { requireRevision } from "../../../kernel/revision.ts";
-import type { AccessDirectory } from "../../permissions/access/access.ts";
+import type { AccessDirectory } from "../../permissions/access/access-directory.ts";
 import { callsignsPolicy } from "../callsigns.policy.ts";
 import { columnsOfPool, countsOf, presentPool, rolesFrom, rulesOf, warningsOf } from "./pools.policy.ts";
 import { requirePoolRules } from "./rules.ts";

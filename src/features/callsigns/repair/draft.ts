@@ -3,7 +3,7 @@ import type { CallsignPool, CallsignSlot } from "../../../generated/sqlite/clien
 import { holderKeyOf, liveKeyOf } from "../keys.ts";
 import { inParts, numbersOf, type Numbers } from "../numbers.ts";
 import { isHolding } from "../records.ts";
-import { createKeys, keysOf } from "./keys.ts";
+import { createKeys, keysOf } from "./slot-keys.ts";
 import type { Enlisted, Registry } from "./registry.ts";
 import type { Finding, RepairStep } from "./repair.schema.ts";
 

@@ -4,7 +4,7 @@ import type { CallsignSlot } from "../../../generated/sqlite/client.ts";
 import { liveKeyOf } from "../keys.ts";
 import { isHolding } from "../records.ts";
 import { end, move } from "./fixes.ts";
-import { hasForeignKey, keysOf } from "./keys.ts";
+import { hasForeignKey, keysOf } from "./slot-keys.ts";
 import { isWrittenRight } from "./text.ts";
 
 /** Which of two slots stays, the first before the others. */

@@ -9,7 +9,7 @@ import { canIn, requirePermission, requireWrite, type Call } from "../../../kern
 import type { Clock } from "../../../kernel/clock.ts";
 import { fieldError, ProblemError } from "../../../kernel/errors.ts";
 import { toPage, withTotal, type Cursors, type Page } from "../../../kernel/page.ts";
-import type { AccessDirectory } from "../../permissions/access/access.ts";
+import type { AccessDirectory } from "../../permissions/access/access-directory.ts";
 import type { RosterService } from "../../roster/roster.service.ts";
 import type { CallsignsService } from "../callsigns.service.ts";
 import { createApply, createRepairHistory } from "./apply.ts";

@@ -11,7 +11,7 @@ import { createLedger, type LedgerDeps, type Threshold } from "./ledger.ts";
 import { actionsPolicy, presentAction } from "./actions.policy.ts";
 import { latestFirst, rowOf, createStrikes } from "./strikes.ts";
 import { ListActionsQuery, RecordActionInput, VoidActionInput, type ActionView } from "./actions.schema.ts";
-import { createActionsInTx } from "./in-tx.ts";
+import { createActionsInTx } from "./action-writes.ts";
 import { requireOutranks, byKey, eventPermission, type Ranks, type WholeCase } from "../cases.policy.ts";
 import { createCaseRecords, findVisible } from "../records.ts";
 import type { CasesService } from "../cases.service.ts";

@@ -1,7 +1,6 @@
 import { say } from "../../../kit/say.ts";
 import type { CommandInput, Entry, Reply, Wording } from "../../../commands/entry.ts";
 import { textIn } from "../../../commands/input.ts";
-import { nativePresses } from "../../../commands/press.ts";
 import { readOptional, readView } from "../../../commands/records.ts";
 import { momentOf } from "../../../commands/show.ts";
 import type { Verbs } from "../../../commands/verbs.ts";
@@ -55,5 +54,5 @@ export const nativeCaseEntry: Entry = {
   locate: aboutWhom,
   input: (given) => ({ body: { title: textIn(given, "title"), subjects: [{ kind: "user", id: textIn(given, "user") }] } }),
   show: opened,
-  press: nativePresses.makeCase,
+  press: { name: "nc", carries: [{ name: "native-action", kind: "text" }] },
 };

@@ -7,7 +7,7 @@ import { sentenceText } from "../../../discord/sentence.ts";
 import type { Row } from "../../../discord/command.ts";
 import type { Page } from "../../../kernel/page.ts";
 import type { Reply, Wording, OptionSpec, PressSpec } from "../../../commands/entry.ts";
-import { alertPresses, personPresses, pressButton } from "../../../commands/press.ts";
+import { pressButton } from "../../../commands/press.ts";
 import { card, colours, idText, personOf, readOptional } from "../../../commands/records.ts";
 import { enumLabel, mentionOf, momentOf } from "../../../commands/show.ts";
 import type { Verbs } from "../../../commands/verbs.ts";
@@ -29,7 +29,8 @@ const undecided: ReadonlySet<string> = new Set(["open", "grace", "acknowledged"]
 const maxMatches = 100;
 
 /** What somebody has granted. */
-export function authorizationReply(view: AuthorizationView, { t }: Wording): Reply {
+export function authorizationReply(view: AuthorizationView, wording: Wording): Reply {
+  const { t } = wording;
   const embed = card(
     `${t("label authorization")}: ${enumLabel(view.status, t) ?? view.status}`,
     [
@@ -51,7 +52,7 @@ export function authorizationReply(view: AuthorizationView, { t }: Wording): Rep
     ],
     t,
   );
-  return { content: "", embeds: [embed], components: [personRow(view.discord_user_id, t)] };
+  return { content: "", embeds: [embed], components: [personRow(view.discord_user_id, wording)] };
 }
 
 /** The address is for one person and works once, so nobody but the asker sees it. */
@@ -60,10 +61,11 @@ export function sessionReply({ url, expires_at: until }: SessionCreatedView, { t
   return { content, components: [{ type: 1, components: [{ type: 2, style: 5, label: t("intel session open"), url }] }] };
 }
 
-export function refreshReply({ status, servers, matches, next_refresh_at: next }: RefreshView, { t, given }: Wording): Reply {
+export function refreshReply({ status, servers, matches, next_refresh_at: next }: RefreshView, wording: Wording): Reply {
+  const { t, given } = wording;
   const content = t("intel refreshed", { status: enumLabel(status, t) ?? status, ...servers, ...matches, next: momentOf(next, "R") });
   const user = String(given.values["user"]);
-  return { content, components: [personRow(user, t)] };
+  return { content, components: [personRow(user, wording)] };
 }
 
 export function serverLine({ server, relation, blacklist_id: blacklisted, tags = [] }: UserServerView, { t }: Wording): string {
@@ -139,12 +141,12 @@ export function matchReply(view: MatchView, wording: Wording): Reply {
 }
 
 /** Where to read on about somebody. */
-function personRow(user: string, t: Wording["t"]): Row {
+function personRow(user: string, { t, pressOf }: Wording): Row {
   const components = [
-    pressButton(alertPresses.matches, { user }, t("label matches")),
+    pressButton(pressOf("intel matches"), { user }, t("label matches")),
     pressButton(serversPress, { user }, t("label servers")),
-    pressButton(personPresses.linkedAccounts, { user }, t("alts group")),
-    pressButton(personPresses.timeline, { user }, t("label history")),
+    pressButton(pressOf("alts show"), { user }, t("alts group")),
+    pressButton(pressOf("case timeline"), { user }, t("label history")),
   ];
   return { type: 1, components };
 }

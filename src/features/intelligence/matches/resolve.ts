@@ -7,7 +7,7 @@ import { requireWrite, type Call } from "../../../kernel/call.ts";
 import { ProblemError, recordNotFound, fieldError } from "../../../kernel/errors.ts";
 import type { GrantsService } from "../../authorization/grants/grants.service.ts";
 import type { PermissionsService } from "../../permissions/permissions.service.ts";
-import type { AccessDirectory } from "../../permissions/access/access.ts";
+import type { AccessDirectory } from "../../permissions/access/access-directory.ts";
 import { intelligencePermissions, matchView, presentUser, statusAt, visibleMatch } from "../intelligence.policy.ts";
 import {
   ResolveMatchInput as Input,

@@ -11,7 +11,7 @@ import { explainLimits, ExplainInput, SimulateInput, type ExplainView, type Simu
 import { effectivePermissions, permissionsPolicy } from "../permissions.policy.ts";
 import type { EffectiveQuery, EffectiveView } from "../users/users.schema.ts";
 import { affected, imagine, wantedBy, type Imagined, type ImaginedStep } from "../simulate.ts";
-import type { Access, StaffRoleRecord } from "../access/access.ts";
+import type { Access, StaffRoleRecord } from "../access/access-directory.ts";
 import { flawsOf } from "../users/users.policy.ts";
 
 export interface ExplanationsDeps extends Deps<"servedGuilds" | "access" | "clock"> {

@@ -3,7 +3,7 @@ import type { Reason } from "../../../kernel/call.ts";
 import { isoOrNull } from "../../../kernel/fields.ts";
 import { steps, type ExplainView, type Step } from "./explain.schema.ts";
 import { clientOnly, notGranted, notNamed, notStaff, notTold } from "../resolve.ts";
-import type { Access } from "../access/access.ts";
+import type { Access } from "../access/access-directory.ts";
 
 /** What is known of a rule besides its reason. */
 interface Details {

@@ -19,7 +19,7 @@ import {
   UpdateUserPermissionsInput,
   type UserPermissionsView,
 } from "./users.schema.ts";
-import type { Access, Override } from "../access/access.ts";
+import type { Access, Override } from "../access/access-directory.ts";
 import { createUserRows } from "../user-rows.ts";
 
 export interface UserPermissionsDeps extends Deps<"database" | "servedGuilds" | "access" | "clock"> {

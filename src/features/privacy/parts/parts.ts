@@ -24,7 +24,7 @@ import { blacklistReference, caseReference, jsonObject, textsOf } from "../../..
 import { onWire } from "../../../kernel/wire.ts";
 import { ownWordsOf } from "../../../kernel/message-text.ts";
 import type { StoredMessage } from "../../evidence/rows.ts";
-import type { Access } from "../../permissions/access/access.ts";
+import type { Access } from "../../permissions/access/access-directory.ts";
 import type { CheckView } from "../../workflows/requests/workflows.schema.ts";
 import type { DataExportView } from "../privacy.schema.ts";
 

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { can, type Call } from "../../../kernel/call.ts";
 import { isoOrNull, type UserRef } from "../../../kernel/fields.ts";
 import type { LinkReach } from "../../links/reach.ts";
-import type { AccessDirectory } from "../../permissions/access/access.ts";
+import type { AccessDirectory } from "../../permissions/access/access-directory.ts";
 import { auditChecks } from "./checks.ts";
 import type { AuditDb } from "./people.ts";
 import { AuditCode, auditCodes, AuditScope, RosterAuditSummary, RosterFindingView, Severity } from "./audit.schema.ts";

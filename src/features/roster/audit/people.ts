@@ -3,7 +3,7 @@ import { createPace } from "../../../database/pace.ts";
 import type { CallsignPool, RosterEntry } from "../../../generated/sqlite/client.ts";
 import { addSeconds } from "../../../kernel/clock.ts";
 import { blacklistReference } from "../../../kernel/parsing.ts";
-import type { StaffRoleRecord, Access, AccessDirectory } from "../../permissions/access/access.ts";
+import type { StaffRoleRecord, Access, AccessDirectory } from "../../permissions/access/access-directory.ts";
 
 export type AuditDb = ReadClient | TransactionClient;
 

@@ -5,7 +5,7 @@ import type { Prisma, RosterAudit, RosterFinding, RosterAcknowledgement } from "
 import { requirePermission, type Call } from "../../../kernel/call.ts";
 import type { Clock } from "../../../kernel/clock.ts";
 import { toPage, withTotal, type Page, type Position } from "../../../kernel/page.ts";
-import type { AccessDirectory } from "../../permissions/access/access.ts";
+import type { AccessDirectory } from "../../permissions/access/access-directory.ts";
 import {
   auditPermissions,
   isVisible,

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Prisma } from "../../../generated/sqlite/client.ts";
-import type { AccessDirectory } from "../../permissions/access/access.ts";
+import type { AccessDirectory } from "../../permissions/access/access-directory.ts";
 import { auditChecks, type Fix, type Found } from "./checks.ts";
 import type { AuditDb, AuditedPerson, AuditPeople, AuditTime } from "./people.ts";
 import { auditCodes, severities, type AuditCode, type AuditScope, type Severity } from "./audit.schema.ts";

@@ -1,7 +1,7 @@
 import { say } from "../../../kit/say.ts";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { LinkReach } from "../../links/reach.ts";
-import type { AccessDirectory } from "../../permissions/access/access.ts";
+import type { AccessDirectory } from "../../permissions/access/access-directory.ts";
 import type { Found } from "./checks.ts";
 import type { AuditDb } from "./people.ts";
 import type { AuditCode, AuditScope } from "./audit.schema.ts";

@@ -1,7 +1,7 @@
 import type { RosterEvent } from "../../../generated/sqlite/client.ts";
 import type { Call } from "../../../kernel/call.ts";
 import { createVisibility, noClearance, seesRedactions, type FieldClasses } from "../../../kernel/visibility.ts";
-import type { AccessDirectory } from "../../permissions/access/access.ts";
+import type { AccessDirectory } from "../../permissions/access/access-directory.ts";
 import { changesOf, replayHistory, inEffect, type FoldedTime } from "../fold.ts";
 import type { LineView, RosterStatusView } from "./history.schema.ts";
 import { hiddenCause, userRef } from "../roster.policy.ts";

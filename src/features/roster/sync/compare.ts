@@ -1,7 +1,7 @@
 import { say } from "../../../kit/say.ts";
 import type { SyncMemberInput, SyncChange, SyncMemberView, SyncValue } from "./sync.schema.ts";
 import type { RosterEntry } from "../../../generated/sqlite/client.ts";
-import type { Access } from "../../permissions/access/access.ts";
+import type { Access } from "../../permissions/access/access-directory.ts";
 import { isLive } from "../states.ts";
 import { followsDiscord, hasLostRoles, highestOf, storedOf, type RankOf, type Shown } from "./diff.ts";
 

@@ -1,6 +1,6 @@
 import type { GuildInfo, MemberState } from "../../../discord/guild-state.ts";
 import type { RosterEntry } from "../../../generated/sqlite/client.ts";
-import type { Access } from "../../permissions/access/access.ts";
+import type { Access } from "../../permissions/access/access-directory.ts";
 import { factsOf, type RosterFacts, type ShownFacts } from "../facts.ts";
 import type { RosterExtras, RosterStep } from "../records.ts";
 import type { RosterEventName } from "../states.ts";

@@ -2,7 +2,7 @@ import { say } from "../../../kit/say.ts";
 import type { GuildInfo, MemberState } from "../../../discord/guild-state.ts";
 import type { RosterEntry } from "../../../generated/sqlite/client.ts";
 import { roleRef } from "../../../kernel/ids.ts";
-import type { Access, StaffRoleRecord } from "../../permissions/access/access.ts";
+import type { Access, StaffRoleRecord } from "../../permissions/access/access-directory.ts";
 import { isHalted, isLive } from "../states.ts";
 import { nameOf, presentIn } from "./diff.ts";
 import { nicknameFor } from "../../../kernel/nickname.ts";

@@ -4,7 +4,7 @@ import type { Database } from "../../../database/database.ts";
 import { systemCall, type Call } from "../../../kernel/call.ts";
 import type { Clock } from "../../../kernel/clock.ts";
 import { uuid7 } from "../../../kernel/ids.ts";
-import type { AccessDirectory } from "../../permissions/access/access.ts";
+import type { AccessDirectory } from "../../permissions/access/access-directory.ts";
 import type { Differing, People } from "./people.ts";
 import { liveStatuses } from "../states.ts";
 

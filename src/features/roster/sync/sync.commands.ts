@@ -5,7 +5,7 @@ import { isSnowflake } from "../../../kernel/fields.ts";
 import type { SyncChange, SyncMemberView, SyncPlanView, SyncValue } from "./sync.schema.ts";
 import type { Entry, OptionSpec, PressSpec, Reply, Wording } from "../../../commands/entry.ts";
 import { picked, textIn } from "../../../commands/input.ts";
-import { alertPresses, pressButton } from "../../../commands/press.ts";
+import { pressButton } from "../../../commands/press.ts";
 import { cut, valueOf } from "../../../commands/show.ts";
 
 const command = "roster";
@@ -88,5 +88,5 @@ export const rosterSyncEntries: readonly Entry[] = [
     },
     show: showPlan,
   },
-  { command, path: "sync status", operation: "getRosterSync", input: () => ({}), press: alertPresses.rosterSync },
+  { command, path: "sync status", operation: "getRosterSync", input: () => ({}), press: { name: "ry", carries: [] } },
 ];

@@ -1,7 +1,7 @@
 import type { RosterEntry } from "../../../generated/sqlite/client.ts";
 import type { Call } from "../../../kernel/call.ts";
 import type { UserRef } from "../../../kernel/fields.ts";
-import type { Access, AccessDirectory } from "../../permissions/access/access.ts";
+import type { Access, AccessDirectory } from "../../permissions/access/access-directory.ts";
 import type { RosterStep } from "../records.ts";
 import type { SyncPlanView, SyncValue } from "./sync.schema.ts";
 

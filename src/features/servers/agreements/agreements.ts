@@ -9,7 +9,7 @@ import { sweepIsolated } from "../../../kernel/isolated.ts";
 import { uuid7 } from "../../../kernel/ids.ts";
 import { newestFirst } from "../../../kernel/keyset.ts";
 import { listPage, type Page } from "../../../kernel/page.ts";
-import { createAgreementRows, unended, type AgreementRow, type AgreementRowDeps } from "./rows.ts";
+import { createAgreementRows, unended, type AgreementRow, type AgreementRowDeps } from "./agreement-rows.ts";
 import { createAgreementsInTx } from "./in-tx.ts";
 import { idsOfServer } from "../known.ts";
 import { agreementStatusAt, presentAgreement, registryPermissions } from "../servers.policy.ts";

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Tx } from "../../../database/database.ts";
 import { isoOrNull } from "../../../kernel/fields.ts";
 import type { Undone } from "../../../kernel/undo.ts";
-import { unended, type AgreementRow, type AgreementRows } from "./rows.ts";
+import { unended, type AgreementRow, type AgreementRows } from "./agreement-rows.ts";
 import { idsOfServer } from "../known.ts";
 import { agreementStatusAt } from "../servers.policy.ts";
 

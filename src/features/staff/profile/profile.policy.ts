@@ -2,7 +2,7 @@ import type { GuildState } from "../../../discord/guild-state.ts";
 import { can, type Call } from "../../../kernel/call.ts";
 import { isoOrNull } from "../../../kernel/fields.ts";
 import { createVisibility, noClearance, seesRedactions, type Clearance, type FieldClasses } from "../../../kernel/visibility.ts";
-import type { Override, Access } from "../../permissions/access/access.ts";
+import type { Override, Access } from "../../permissions/access/access-directory.ts";
 import { presentUser, staffPolicy } from "../staff.policy.ts";
 import type { ActivityView, DisciplineView, ProfileView, SuspensionView } from "./profile.schema.ts";
 import { leaveAt, type ProfileRow } from "./store.ts";

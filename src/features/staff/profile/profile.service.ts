@@ -4,7 +4,7 @@ import { seesRedactions } from "../../../kernel/visibility.ts";
 import { requireRevision } from "../../../kernel/revision.ts";
 import type { AuditService } from "../../audit/audit.service.ts";
 import type { PermissionsService } from "../../permissions/permissions.service.ts";
-import type { Access } from "../../permissions/access/access.ts";
+import type { Access } from "../../permissions/access/access-directory.ts";
 import { readActivity, readPunishments } from "../activity.ts";
 import { findColleague, permissionUsed, requireMayManage, staffPolicy } from "../staff.policy.ts";
 import { availabilityOf, clearanceFor, presentProfile, presentSuspension, quietHoursOf, visibleProfile } from "./profile.policy.ts";

@@ -3,7 +3,7 @@ import type { Deps } from "../../deps.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { StaffProfile } from "../../../generated/sqlite/client.ts";
 import type { AuditService } from "../../audit/audit.service.ts";
-import type { Leave, AccessDirectory } from "../../permissions/access/access.ts";
+import type { Leave, AccessDirectory } from "../../permissions/access/access-directory.ts";
 import type { RosterService } from "../../roster/roster.service.ts";
 import type { QuietHours } from "../quiet-hours.ts";
 

@@ -4,7 +4,7 @@ import { ProblemError, validationProblem } from "../../../kernel/errors.ts";
 import { onWire } from "../../../kernel/wire.ts";
 import { roleRef } from "../../../kernel/ids.ts";
 import type { PermissionsService } from "../../permissions/permissions.service.ts";
-import type { StaffRoleRecord } from "../../permissions/access/access.ts";
+import type { StaffRoleRecord } from "../../permissions/access/access-directory.ts";
 import type { PutStaffRoleInput, StaffRoleView } from "./roles.schema.ts";
 
 /** @param counts numbers about a role that come from the people and the catalog, not from its record */

@@ -9,7 +9,7 @@ import { requireRevision } from "../../../kernel/revision.ts";
 import type { AuditService } from "../../audit/audit.service.ts";
 import type { ConfirmationsService } from "../../confirmations/confirmations.service.ts";
 import type { PermissionsService } from "../../permissions/permissions.service.ts";
-import type { StaffRoleRecord } from "../../permissions/access/access.ts";
+import type { StaffRoleRecord } from "../../permissions/access/access-directory.ts";
 import { staffPolicy } from "../staff.policy.ts";
 import {
   gainsOf,

@@ -1,6 +1,6 @@
 import type { Tx } from "../../../database/database.ts";
 import { roleRef } from "../../../kernel/ids.ts";
-import type { StaffRoleRecord } from "../../permissions/access/access.ts";
+import type { StaffRoleRecord } from "../../permissions/access/access-directory.ts";
 import type { RulesOfRoles } from "./roles.policy.ts";
 import type { PutStaffRoleInput } from "./roles.schema.ts";
 

@@ -4,7 +4,7 @@ import type { Logger, Tx } from "../../../database/database.ts";
 import { systemCall } from "../../../kernel/call.ts";
 import { uuid7, roleRef } from "../../../kernel/ids.ts";
 import type { AuditService } from "../../audit/audit.service.ts";
-import type { AccessDirectory } from "../../permissions/access/access.ts";
+import type { AccessDirectory } from "../../permissions/access/access-directory.ts";
 
 export interface RoleWatchDeps extends Deps<"database" | "events" | "guildState"> {
   audit: AuditService;

@@ -5,7 +5,7 @@ import { fieldError, ProblemError } from "../../../kernel/errors.ts";
 import type { AuditService } from "../../audit/audit.service.ts";
 import type { KeysService } from "../../keys/keys.service.ts";
 import type { PermissionsService } from "../../permissions/permissions.service.ts";
-import type { Override, Access, AccessDirectory } from "../../permissions/access/access.ts";
+import type { Override, Access, AccessDirectory } from "../../permissions/access/access-directory.ts";
 import { endOf, ReinstateInput, SuspendInput, type SuspensionStateView } from "../duty/duty.schema.ts";
 import { findColleague, illegal, staffPolicy } from "../staff.policy.ts";
 import { presentSuspension } from "../profile/profile.policy.ts";

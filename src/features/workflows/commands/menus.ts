@@ -3,7 +3,6 @@ import type { Verbs } from "../../../commands/verbs.ts";
 import { fieldError } from "../../../kernel/errors.ts";
 import type { CommandInput, Entry, MenuSpec, MenuTarget, Reply, Wording } from "../../../commands/entry.ts";
 import { textIn } from "../../../commands/input.ts";
-import { nativePresses } from "../../../commands/press.ts";
 import { readView } from "../../../commands/records.ts";
 import type { Call } from "../../../kernel/call.ts";
 import { blacklistCategories } from "../../../kernel/vocabulary.ts";
@@ -91,7 +90,7 @@ const nativeListing: Entry = {
     const done = await nativeAction(given, call, verbs);
     return done.reason === null ? {} : { reason: done.reason };
   },
-  press: nativePresses.suggestListing,
+  press: { name: "nl", carries: [{ name: "native-action", kind: "text" }] },
 };
 
 /** What only menus and buttons lead to. */

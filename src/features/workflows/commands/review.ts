@@ -1,5 +1,4 @@
 import { say } from "../../../kit/say.ts";
-import { alertPresses } from "../../../commands/press.ts";
 import type { Verbs } from "../../../commands/verbs.ts";
 import type { CommentView } from "../comments/comments.schema.ts";
 import { openStatuses, permissionOf, statuses } from "../state/table.ts";
@@ -145,7 +144,7 @@ export function requestLine(view: WorkflowView, { t }: Wording): string {
 
 /** Opens a request from a list. */
 export const opensRequest: PickSpec = {
-  press: alertPresses.request,
+  press: { name: "ws", carries: [{ name: "reference", kind: "text" }] },
   placeholder: "review pick",
   of: (view: WorkflowView, { t }) => ({ value: view.reference, label: `${view.reference} · ${plainTitle(view, t)}` }),
 };
@@ -239,7 +238,13 @@ export const reviewEntries: readonly Entry[] = [
     locate: locateRequest,
     input: (given) => ({ params: { ...decisionAddress(given), place: textIn(given, "effect") ?? "" } }),
     show: (answer: DecisionAnswer, wording, verbs) => decidedReply(answer, "retry", wording, verbs),
-    press: alertPresses.retryEffect,
+    press: {
+      name: "wy",
+      carries: [
+        { name: "reference", kind: "text" },
+        { name: "effect", kind: "integer" },
+      ],
+    },
   },
   {
     command,

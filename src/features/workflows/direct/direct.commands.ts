@@ -12,7 +12,7 @@ import type {
 } from "../../../commands/entry.ts";
 import { durationIn, picked, textIn } from "../../../commands/input.ts";
 import { lengthText } from "../../../commands/length-text.ts";
-import { alertPresses, pressButton, rowOf } from "../../../commands/press.ts";
+import { pressButton, rowOf } from "../../../commands/press.ts";
 import { readView } from "../../../commands/records.ts";
 import { cut, enumLabel, mentionOf } from "../../../commands/show.ts";
 import { choiceLimit, holds } from "../../../commands/sources.ts";
@@ -336,7 +336,13 @@ export const directMenuEntries: readonly Entry[] = [
     operation,
     options: [],
     form,
-    press: alertPresses.moderate,
+    press: {
+      name: "mo",
+      carries: [
+        { name: "user", kind: "user" },
+        { name: "action", kind: "text" },
+      ],
+    },
     input: (given, call) => inputOf(textIn(given, "action") ?? "", given, call),
     show: (answer: ModerationAnswer, wording, verbs) =>
       outcomeReply(textIn(wording.given, "action") as DirectAction, answer, wording, verbs),

@@ -8,7 +8,7 @@ import { roleRef } from "../../../kernel/ids.ts";
 import { jsonObject } from "../../../kernel/parsing.ts";
 import type { PermissionKey } from "../../../kernel/permissions.ts";
 import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
-import type { AccessDirectory } from "../../permissions/access/access.ts";
+import type { AccessDirectory } from "../../permissions/access/access-directory.ts";
 import type { PermissionsService } from "../../permissions/permissions.service.ts";
 import { kinds } from "../kinds/kinds.ts";
 import { decidePermission, type Request } from "../requests/workflows.policy.ts";

@@ -3,7 +3,7 @@ import type { GuildState } from "../../../discord/guild-state.ts";
 import { addSeconds } from "../../../kernel/clock.ts";
 import { parseDuration } from "../../../kernel/fields.ts";
 import type { CausesInForce } from "../../../discord-actions/in-force.ts";
-import type { AccessDirectory } from "../../permissions/access/access.ts";
+import type { AccessDirectory } from "../../permissions/access/access-directory.ts";
 import type { RosterService } from "../../roster/roster.service.ts";
 import type { StaffService } from "../../staff/staff.service.ts";
 import { guildOf } from "../requests/fields.ts";

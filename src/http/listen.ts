@@ -6,7 +6,7 @@ import type { Logger } from "pino";
 import { type ProblemCode, ProblemError } from "../kernel/errors.ts";
 import { uuid7 } from "../kernel/ids.ts";
 import { OperatorError, systemCode } from "../kernel/operator-errors.ts";
-import type { HttpApp } from "./app.ts";
+import type { HttpApp } from "./http-app.ts";
 import type { ServerBindings, Serving } from "./context.ts";
 import { createCommonHeaders, type ResponseHeaders } from "./headers.ts";
 import { problemDocument } from "./problem.ts";

@@ -1,13 +1,14 @@
-import type { ChannelsView, PutChannelsInput } from "../../channels/channels.schema.ts";
-import type { Call } from "../../../kernel/call.ts";
-import type { Page } from "../../../kernel/page.ts";
-import { readView } from "../../../commands/records.ts";
-import { actId, listSeen, type SetupContext, type SetupPage, type SetupStep } from "./step.ts";
-import { rowOf } from "../../../commands/press.ts";
-import type { Translate } from "../../../kit/say.ts";
-import type { Verbs } from "../../../commands/verbs.ts";
+import type { ChannelsView, PutChannelsInput } from "./channels.schema.ts";
+import type { Entry, OptionSpec } from "../../commands/entry.ts";
+import { picked, textIn } from "../../commands/input.ts";
+import type { Call } from "../../kernel/call.ts";
+import type { Page } from "../../kernel/page.ts";
+import { listSeen, readView } from "../../commands/records.ts";
+import type { GuideContext, GuidePage, GuideStep } from "../../commands/guide.ts";
+import { rowOf } from "../../commands/press.ts";
+import type { Translate } from "../../kit/say.ts";
+import type { Verbs } from "../../commands/verbs.ts";
 
-const step = "channels";
 export const purposes = ["review", "alerts", "board"] as const;
 /** Where messages can be posted: text and announcements. */
 export const postable = [0, 5];
@@ -38,7 +39,7 @@ export function channelsInput(call: Call, known: ChannelsView | undefined, chang
   };
 }
 
-async function page(ground: SetupContext): Promise<SetupPage> {
+async function page(ground: GuideContext): Promise<GuidePage> {
   const { t, call } = ground;
   const known = (await listSeen<ChannelsView>(ground, "listChannels"))?.find(({ guild_id: id }) => id === call.guildId);
   if (known === undefined) return { text: t("setup not-seen"), rows: [] };
@@ -46,7 +47,7 @@ async function page(ground: SetupContext): Promise<SetupPage> {
     const id = known[purpose];
     return rowOf({
       type: 8,
-      custom_id: actId(step, purpose),
+      custom_id: ground.customIdOf(purpose),
       placeholder: t(`setup channel ${purpose}`),
       channel_types: postable,
       min_values: 0,
@@ -58,8 +59,8 @@ async function page(ground: SetupContext): Promise<SetupPage> {
 }
 
 /** Where the service posts. */
-export const channelsStep: SetupStep = {
-  name: step,
+export const channelsStep: GuideStep = {
+  name: "channels",
   page,
   async act({ verbs, call }, what, values) {
     const purpose = purposes.find((one) => one === what);
@@ -68,4 +69,25 @@ export const channelsStep: SetupStep = {
     await verbs.run("putChannels", call, channelsInput(call, known, { [purpose]: values[0] ?? null }));
     return undefined;
   },
+};
+
+export const channelsEntry: Entry = {
+  command: "setup",
+  path: "channels",
+  operation: "putChannels",
+  options: [
+    ...purposes.map((name): OptionSpec => ({ name, kind: "channel", channelTypes: postable })),
+    { name: "without", kind: "text", choices: [...purposes] },
+  ],
+  async locate(_given, call, verbs) {
+    verbs.require("putChannels", call, channelsInput(call, undefined, {}).params);
+    return { known: JSON.stringify((await channelsHere(verbs, call)) ?? null) };
+  },
+  input(given, call) {
+    const known = JSON.parse(textIn(given, "known") ?? "null") as ChannelsView | null;
+    const without = textIn(given, "without");
+    const changes = { ...picked(given, ...purposes), ...(without !== undefined && { [without]: null }) };
+    return channelsInput(call, known ?? undefined, changes);
+  },
+  show: (view, { t }) => ({ content: channelsText(view, t) }),
 };

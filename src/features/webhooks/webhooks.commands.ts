@@ -1,14 +1,13 @@
-import type { CommandInput, Entry, OptionSpec, SourceSpec, Wording } from "../../../commands/entry.ts";
-import { picked, textIn } from "../../../commands/input.ts";
-import { alertPresses } from "../../../commands/press.ts";
-import { numberIn, readView } from "../../../commands/records.ts";
-import { cut, enumLabel, mentionOf, momentOf } from "../../../commands/show.ts";
-import { holds } from "../../../commands/sources.ts";
-import type { Translate } from "../../../kit/say.ts";
-import type { Verbs } from "../../../commands/verbs.ts";
-import { escapeText } from "../../../discord/replies.ts";
-import { sentenceText } from "../../../discord/sentence.ts";
-import type { DeliveryView, WebhookView, WebhookWithSecretView } from "../../webhooks/webhooks.schema.ts";
+import type { CommandInput, Entry, OptionSpec, SourceSpec, Wording } from "../../commands/entry.ts";
+import { picked, textIn } from "../../commands/input.ts";
+import { numberIn, readView } from "../../commands/records.ts";
+import { cut, enumLabel, mentionOf, momentOf } from "../../commands/show.ts";
+import { holds } from "../../commands/sources.ts";
+import type { Translate } from "../../kit/say.ts";
+import type { Verbs } from "../../commands/verbs.ts";
+import { escapeText } from "../../discord/replies.ts";
+import { sentenceText } from "../../discord/sentence.ts";
+import type { DeliveryView, WebhookView, WebhookWithSecretView } from "./webhooks.schema.ts";
 
 const command = "setup";
 const webhook: OptionSpec = { name: "webhook", kind: "text", required: true, completes: "webhook", max: 36 };
@@ -108,7 +107,7 @@ export const webhookEntries: readonly Entry[] = [
     options: [webhook],
     input: (given) => ({ params: at(given) }),
     line: deliveryLine,
-    press: alertPresses.webhook,
+    press: { name: "wh", carries: [{ name: "webhook", kind: "text" }] },
   },
 ];
 

@@ -1,11 +1,11 @@
 import { escapeText } from "../../../discord/replies.ts";
-import type { StaffRoleView } from "../../staff/roles/roles.schema.ts";
+import type { StaffRoleView } from "../roles/roles.schema.ts";
 import { isHeld } from "../../../kernel/held.ts";
 import { heldReply, rowOf } from "../../../commands/press.ts";
+import { listSeen } from "../../../commands/records.ts";
 import { enumLabel } from "../../../commands/show.ts";
-import { actId, listSeen, type SetupContext, type SetupPage, type SetupStep } from "./step.ts";
+import type { GuideContext, GuidePage, GuideStep } from "../../../commands/guide.ts";
 
-const step = "roles";
 const maxShown = 10;
 
 /** The staff roles a community begins with. Owners are named in the configuration of the service. */
@@ -28,12 +28,12 @@ function freeKey(roles: readonly StaffRoleView[], key: string): string {
   return roles.some((role) => role.key === key) ? `${key}-2` : key;
 }
 
-const here = (role: StaffRoleView | undefined, { call }: SetupContext) =>
+const here = (role: StaffRoleView | undefined, { call }: GuideContext) =>
   (role?.discord ?? []).filter((one) => one.guild_id === call.guildId);
 
-const present = (role: StaffRoleView | undefined, ground: SetupContext) => here(role, ground).filter(({ missing }) => !missing);
+const present = (role: StaffRoleView | undefined, ground: GuideContext) => here(role, ground).filter(({ missing }) => !missing);
 
-async function page(ground: SetupContext): Promise<SetupPage> {
+async function page(ground: GuideContext): Promise<GuidePage> {
   const { t } = ground;
   const roles = await listSeen<StaffRoleView>(ground, "listStaffRoles");
   if (roles === undefined) return { text: t("setup not-seen"), rows: [] };
@@ -48,7 +48,7 @@ async function page(ground: SetupContext): Promise<SetupPage> {
     const known = present(role, ground);
     return rowOf({
       type: 6,
-      custom_id: actId(step, one.level),
+      custom_id: ground.customIdOf(one.level),
       placeholder: t("setup pick-role", { name: role?.name ?? t(`setup role ${one.key}`) }),
       min_values: 0,
       max_values: maxShown,
@@ -59,7 +59,7 @@ async function page(ground: SetupContext): Promise<SetupPage> {
 }
 
 /** The Discord roles of this server that stand for a level from now on; those of other servers stay. */
-async function act(ground: SetupContext, what: string, values: readonly string[], shown: readonly string[]) {
+async function act(ground: GuideContext, what: string, values: readonly string[], shown: readonly string[]) {
   const one = suggested.find(({ level }) => level === what);
   if (one === undefined) return undefined;
   const { verbs, call, t } = ground;
@@ -82,4 +82,4 @@ async function act(ground: SetupContext, what: string, values: readonly string[]
 }
 
 /** Which Discord roles stand for which staff role. */
-export const rolesStep: SetupStep = { name: step, page, act };
+export const rolesStep: GuideStep = { name: "roles", page, act };

@@ -1,13 +1,13 @@
-import type { GivenFile, VerbInput, Verbs } from "./verbs.ts";
-import { refusalText } from "../discord/refusal.ts";
-import { escapeText } from "../discord/replies.ts";
-import { ProblemError } from "../kernel/errors.ts";
-import { annotated } from "../operations/route.ts";
-import type { Entry, CommandInput, OptionSpec, PressSpec, Reply, Wording } from "./entry.ts";
-import { type Piece, pieceLine, pieceReply } from "./gallery.ts";
-import { picked, textIn } from "./input.ts";
-import { numberIn, readOptional } from "./records.ts";
-import { cut } from "./show.ts";
+import type { GivenFile, VerbInput, Verbs } from "../../../commands/verbs.ts";
+import { refusalText } from "../../../discord/refusal.ts";
+import { escapeText } from "../../../discord/replies.ts";
+import { ProblemError } from "../../../kernel/errors.ts";
+import { annotated } from "../../../operations/route.ts";
+import type { Entry, CommandInput, OptionSpec, PressSpec, Reply, Wording } from "../../../commands/entry.ts";
+import { type Piece, pieceLine, pieceReply } from "../../../commands/gallery.ts";
+import { picked, textIn } from "../../../commands/input.ts";
+import { numberIn, readOptional } from "../../../commands/records.ts";
+import { cut } from "../../../commands/show.ts";
 
 const fileOptions = ["file", "file-2", "file-3"] as const;
 const note = { name: "note" } as const;

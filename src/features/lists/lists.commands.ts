@@ -1,22 +1,25 @@
-import type { CommandInput, Entry, OptionSpec, PickSpec, Reply, Wording } from "../../../commands/entry.ts";
-import { picked, textIn } from "../../../commands/input.ts";
-import { alertPresses, pressButton, rowOf } from "../../../commands/press.ts";
-import { readView } from "../../../commands/records.ts";
-import { cut, enumLabel, momentOf } from "../../../commands/show.ts";
-import type { Translate } from "../../../kit/say.ts";
-import type { VerbInput } from "../../../commands/verbs.ts";
-import { escapeText } from "../../../discord/replies.ts";
-import { sentenceText } from "../../../discord/sentence.ts";
-import type { Call } from "../../../kernel/call.ts";
-import { blacklistCategories, ownList, severities } from "../../../kernel/vocabulary.ts";
-import type { GuildPreview } from "../../../kernel/guild-preview.ts";
-import type { ExemptionView, HeldActionsView, ListActionView, StanceView } from "../../lists/lists.schema.ts";
+import type { CommandInput, CommandSet, Entry, OptionSpec, PickSpec, PressSpec, Reply, Wording } from "../../commands/entry.ts";
+import { picked, textIn } from "../../commands/input.ts";
+import { pressButton, rowOf } from "../../commands/press.ts";
+import { readView } from "../../commands/records.ts";
+import { cut, enumLabel, momentOf } from "../../commands/show.ts";
+import type { Translate } from "../../kit/say.ts";
+import type { VerbInput } from "../../commands/verbs.ts";
+import { escapeText } from "../../discord/replies.ts";
+import { sentenceText } from "../../discord/sentence.ts";
+import type { Call } from "../../kernel/call.ts";
+import { blacklistCategories, ownList, severities } from "../../kernel/vocabulary.ts";
+import type { GuildPreview } from "../../kernel/guild-preview.ts";
+import type { ExemptionView, HeldActionsView, ListActionView, StanceView } from "./lists.schema.ts";
 
 const command = "setup";
 const stances = ["ignore", "notify", "propose", "apply"] as const;
 const actions = ["role", "timeout", "kick", "ban"] as const;
 const categories = [...new Set(["any", ...blacklistCategories.user, ...blacklistCategories.server])];
 const person: OptionSpec = { name: "user", kind: "user", required: true };
+const retryPress: PressSpec = { name: "lr", carries: [{ name: "action", kind: "text" }] };
+const confirmPress: PressSpec = { name: "lc", carries: [] };
+const undoPress: PressSpec = { name: "lu", carries: [] };
 
 /** The server the command is given in. */
 function here(call: Call): { guild_id: string } {
@@ -77,8 +80,8 @@ function heldText({ state, acted, waiting, people }: HeldActionsView, t: Transla
 function heldReply(view: HeldActionsView, t: Translate): Reply {
   const content = heldText(view, t);
   if (view.state === "none") return { content };
-  const confirm = view.waiting === 0 ? [] : [pressButton(alertPresses.confirmHeld, {}, t("setup lists confirm-button"), "good")];
-  return { content, components: [rowOf(...confirm, pressButton(alertPresses.undoHeld, {}, t("setup lists undo-button"), "grave"))] };
+  const confirm = view.waiting === 0 ? [] : [pressButton(confirmPress, {}, t("setup lists confirm-button"), "good")];
+  return { content, components: [rowOf(...confirm, pressButton(undoPress, {}, t("setup lists undo-button"), "grave"))] };
 }
 
 const exemptionLine = ({ user_id: id, reason, until }: ExemptionView, { t }: Wording): string => {
@@ -97,7 +100,7 @@ const failedLine = (view: ListActionView, { t }: Wording): string => {
 };
 
 const retries: PickSpec = {
-  press: alertPresses.retryListAction,
+  press: retryPress,
   placeholder: "setup lists pick-failed",
   of: (view: ListActionView, { t }) => ({ value: view.id, label: `${view.record} · ${actionText(view, t)}` }),
 };
@@ -140,7 +143,7 @@ export const listEntries: readonly Entry[] = [
     operation: "addExemption",
     options: [person, { name: "reason", kind: "text", min: 3, max: 1000 }, { name: "until", kind: "text" }],
     form: [{ name: "reason", kind: "paragraph", required: true, min: 3, max: 1000 }],
-    press: alertPresses.exempt,
+    press: { name: "le", carries: [{ name: "user", kind: "user" }] },
     input: (given, call) => ({ params: here(call), body: { user_id: textIn(given, "user"), ...picked(given, "reason", "until") } }),
     show: (view: ExemptionView, { t }) => ({ content: t("setup lists exempted", { user: `<@${view.user_id}>` }) }),
   },
@@ -167,18 +170,10 @@ export const listEntries: readonly Entry[] = [
     show: (view: HeldActionsView, { t }) => heldReply(view, t),
   },
   {
-    command: "blacklist",
-    path: "failed",
-    operation: "listListActions",
-    input: (_given, call) => ({ params: here(call), query: { state: "failed" } }),
-    line: failedLine,
-    picks: [retries],
-  },
-  {
     command,
     path: "lists confirm",
     operation: "confirmHeldActions",
-    press: alertPresses.confirmHeld,
+    press: confirmPress,
     input: (_given, call) => ({ params: here(call) }),
     async asks({ t, call }, verbs) {
       const held = await readView<HeldActionsView>(verbs, "getHeldActions", call, { params: here(call) });
@@ -190,7 +185,7 @@ export const listEntries: readonly Entry[] = [
     command,
     path: "lists undo",
     operation: "undoHeldActions",
-    press: alertPresses.undoHeld,
+    press: undoPress,
     input: (_given, call) => ({ params: here(call) }),
     async asks({ t, call }, verbs) {
       const held = await readView<HeldActionsView>(verbs, "getHeldActions", call, { params: here(call) });
@@ -201,12 +196,26 @@ export const listEntries: readonly Entry[] = [
 ];
 
 /** Where the menu under what has failed, and the button of its alert, lead. */
-export const retryListActionEntry: Entry = {
+const retryListActionEntry: Entry = {
   command: "menu",
   path: "retry-list-action",
   operation: "retryListAction",
   options: [{ name: "action", kind: "text", required: true, max: 64 }],
-  press: alertPresses.retryListAction,
+  press: retryPress,
   input: (given, call) => ({ params: { ...here(call), id: textIn(given, "action") ?? "" } }),
   show: ({ user_id: id }: ListActionView, { t }) => ({ content: t("setup lists retried", { user: `<@${id}>` }) }),
+};
+
+export const listCommands: CommandSet = {
+  entries: [
+    {
+      command: "blacklist",
+      path: "failed",
+      operation: "listListActions",
+      input: (_given, call) => ({ params: here(call), query: { state: "failed" } }),
+      line: failedLine,
+      picks: [retries],
+    },
+  ],
+  menuEntries: [retryListActionEntry],
 };

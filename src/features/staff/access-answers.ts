@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { GuildState } from "../../discord/guild-state.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { fieldError } from "../../kernel/errors.ts";
-import type { Access } from "../permissions/access/access.ts";
+import type { Access } from "../permissions/access/access-directory.ts";
 import { presentAccess, type AccessContent } from "./staff.policy.ts";
 import type { AccessQuery, AccessView } from "./staff.schema.ts";
 

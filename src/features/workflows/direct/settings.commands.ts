@@ -9,7 +9,7 @@ import type { Verbs } from "../../../commands/verbs.ts";
 import type { Call } from "../../../kernel/call.ts";
 import { parseDuration } from "../../../kernel/fields.ts";
 import { levels } from "../../../kernel/permissions.ts";
-import type { DirectView, ReasonTemplate, ReasonsView } from "../../workflows/direct/direct.schema.ts";
+import type { DirectView, ReasonTemplate, ReasonsView } from "./direct.schema.ts";
 
 const command = "setup";
 /** The rules of a server, as `DirectView` names them. */

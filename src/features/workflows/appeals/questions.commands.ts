@@ -3,7 +3,7 @@ import { picked, textIn } from "../../../commands/input.ts";
 import { readView } from "../../../commands/records.ts";
 import type { Translate } from "../../../kit/say.ts";
 import { escapeText } from "../../../discord/replies.ts";
-import type { QuestionsView } from "../../workflows/appeals/questions.schema.ts";
+import type { QuestionsView } from "./questions.schema.ts";
 
 const place = { kind: "integer", min: 1, max: 5 } as const;
 

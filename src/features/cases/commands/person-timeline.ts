@@ -1,7 +1,6 @@
 import { timelineKinds } from "../../../kernel/vocabulary.ts";
 import type { Entry, OptionSpec, PickSpec } from "../../../commands/entry.ts";
 import { textIn } from "../../../commands/input.ts";
-import { nativePresses, personPresses } from "../../../commands/press.ts";
 import { pickedQuery } from "../../../commands/records.ts";
 import { momentOf } from "../../../commands/show.ts";
 import { escapeText } from "../../../discord/replies.ts";
@@ -24,8 +23,8 @@ const line: NonNullable<Entry["line"]> = ({ at: then, kind, summary, reference, 
     .join(" · ");
 
 /** Of a person's timeline: what others did in Discord leads on. */
-const opensNativeAction: PickSpec = {
-  press: nativePresses.show,
+const opensNativeAction: PickSpec<string> = {
+  press: "menu by-hand",
   placeholder: "case pick-by-hand",
   of: ({ kind, record_id: id, at: then, event }: { kind: string; record_id?: string; at: string; event: string }, { t }) =>
     kind === "native_action" && id !== undefined ? { value: id, label: `${then.slice(0, 10)} · ${t(`= ${event}`)}` } : undefined,
@@ -44,7 +43,7 @@ export const timelineEntries: readonly Entry[] = [
     }),
     line,
     picks: [opensNativeAction],
-    press: { name: personPresses.timeline.name, carries: [...personPresses.timeline.carries, timelineKind] },
+    press: { name: "ct", carries: [{ name: "user", kind: "user" }, timelineKind] },
   },
   {
     command: "history",

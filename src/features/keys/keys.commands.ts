@@ -1,17 +1,18 @@
-import { textFor, type Translate, type TextKey } from "../../../kit/say.ts";
-import { escapeText } from "../../../discord/replies.ts";
-import { permissionName } from "../../../discord/sentence.ts";
-import type { KeyView, CreatedKeyView } from "../../keys/keys.schema.ts";
-import { parseDuration } from "../../../kernel/fields.ts";
-import type { Entry, CommandInput, OptionSpec, Wording } from "../../../commands/entry.ts";
-import { picked, textIn } from "../../../commands/input.ts";
-import { enumLabel, mentionOf, momentOf } from "../../../commands/show.ts";
-import { readView } from "../../../commands/records.ts";
-import type { Verbs } from "../../../commands/verbs.ts";
-import { annotated } from "../../../operations/route.ts";
-import { isHeld } from "../../../kernel/held.ts";
-import { heldReply, buttonOf, rowOf } from "../../../commands/press.ts";
-import { actId, listSeen, type SetupContext, type SetupPage, type SetupStep } from "./step.ts";
+import { textFor, type Translate, type TextKey } from "../../kit/say.ts";
+import { escapeText } from "../../discord/replies.ts";
+import { permissionName } from "../../discord/sentence.ts";
+import type { KeyView, CreatedKeyView } from "./keys.schema.ts";
+import { parseDuration } from "../../kernel/fields.ts";
+import type { Entry, CommandInput, OptionSpec, SourceSpec, Wording } from "../../commands/entry.ts";
+import { picked, textIn } from "../../commands/input.ts";
+import { cut, enumLabel, mentionOf, momentOf } from "../../commands/show.ts";
+import { listSeen, readView } from "../../commands/records.ts";
+import { choiceLimit } from "../../commands/sources.ts";
+import type { Verbs } from "../../commands/verbs.ts";
+import { annotated } from "../../operations/route.ts";
+import { isHeld } from "../../kernel/held.ts";
+import { heldReply, buttonOf, rowOf } from "../../commands/press.ts";
+import type { GuideContext, GuidePage, GuideStep } from "../../commands/guide.ts";
 
 const command = "setup";
 const client: OptionSpec = { name: "client", kind: "text", required: true, completes: "client", max: 36 };
@@ -124,7 +125,6 @@ function keyText(view: KeyView, t: Translate): string {
   ].join("\n");
 }
 
-const step = "key";
 const shown = 5;
 
 /** What a first key is for: what it may, and whether it may name people it acts for. */
@@ -138,7 +138,7 @@ export function newKeyText({ key, name, expires_at: ends }: CreatedKeyView, t: T
   return `${t("setup key-made", { name: escapeText(name), until: t("say until", { at: momentOf(ends) }) })}\n\`\`\`\n${key}\n\`\`\`\n${t("setup key-once")}`;
 }
 
-async function page(ground: SetupContext): Promise<SetupPage> {
+async function page(ground: GuideContext): Promise<GuidePage> {
   const { t } = ground;
   const keys = await listSeen<KeyView>(ground, "listKeys", { query: { state: "active" } });
   if (keys === undefined) return { text: t("setup not-seen"), rows: [] };
@@ -151,23 +151,22 @@ async function page(ground: SetupContext): Promise<SetupPage> {
     label: textFor(`setup key ${value}`, t) ?? value,
     description: textFor(`setup key ${value} what`, t) ?? "",
   }));
-  const menu = { type: 3, custom_id: actId(step, "make"), placeholder: t("setup pick-key"), options } as const;
+  const menu = { type: 3, custom_id: ground.customIdOf("make"), placeholder: t("setup pick-key"), options } as const;
   const none = keys.length === 0 ? [t("setup nothing-yet")] : [];
   return { text: [t("setup key-step"), ...lines, ...more, ...none].join("\n"), rows: [rowOf(menu)] };
 }
 
-async function make({ verbs, call, t }: SetupContext, purpose: string) {
+async function make({ verbs, call, t, customIdOf }: GuideContext, purpose: string) {
   const chosen = purposes[purpose];
   if (chosen === undefined) return undefined;
   const answer = await verbs.run("createKey", call, { body: { name: t("setup key-name"), ...chosen } });
   if (isHeld(answer)) return heldReply(answer.confirmation_required, t);
   const made = annotated(answer).view as CreatedKeyView;
-  return { text: newKeyText(made, t), rows: [rowOf(buttonOf(t("setup key-undo"), actId(step, `undo-${made.key_id}`), 4))] };
+  return { text: newKeyText(made, t), rows: [rowOf(buttonOf(t("setup key-undo"), customIdOf(`undo-${made.key_id}`), 4))] };
 }
 
-/** The first key for a program. */
-export const keyStep: SetupStep = {
-  name: step,
+export const keyStep: GuideStep = {
+  name: "key",
   page,
   async act(ground, what, [purpose = ""]) {
     if (what === "make") return await make(ground, purpose);
@@ -176,4 +175,10 @@ export const keyStep: SetupStep = {
     const answer = await ground.verbs.run("revokeKey", ground.call, { params: { id } });
     return isHeld(answer) ? heldReply(answer.confirmation_required, ground.t) : undefined;
   },
+};
+
+export const clientSource: SourceSpec = {
+  operation: "listKeys",
+  input: (typed) => ({ query: { limit: choiceLimit, state: "active", q: typed === "" ? undefined : typed } }),
+  choice: ({ key_id: id, name }: { key_id: string; name: string }) => ({ name: cut(`${name} (${id})`, 100), value: id }),
 };

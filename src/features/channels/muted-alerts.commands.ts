@@ -1,11 +1,11 @@
-import { alertKinds } from "../../../kernel/vocabulary.ts";
-import type { CommandInput, Entry, OptionSpec } from "../../../commands/entry.ts";
-import { textIn } from "../../../commands/input.ts";
-import { enumLabel } from "../../../commands/show.ts";
-import type { Translate } from "../../../kit/say.ts";
-import type { Call } from "../../../kernel/call.ts";
-import type { ChannelsView } from "../../channels/channels.schema.ts";
-import { channelsHere, channelsInput } from "./channels.ts";
+import { alertKinds } from "../../kernel/vocabulary.ts";
+import type { CommandInput, Entry, OptionSpec } from "../../commands/entry.ts";
+import { textIn } from "../../commands/input.ts";
+import { enumLabel } from "../../commands/show.ts";
+import type { Translate } from "../../kit/say.ts";
+import type { Call } from "../../kernel/call.ts";
+import type { ChannelsView } from "./channels.schema.ts";
+import { channelsHere, channelsInput } from "./channels.commands.ts";
 
 const command = "setup";
 const kind: OptionSpec = { name: "kind", kind: "text", required: true, choices: alertKinds };
