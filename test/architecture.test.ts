@@ -39,6 +39,8 @@ const isInfrastructure = (path: string): boolean => /^src\/(config|database|http
 /** The OAuth calls are no transport: a service tells their refusals apart. */
 const isForTransports = (path: string): boolean =>
   /^src\/(operations|http|discord|commands)\//.test(path) && !/^src\/discord\/(oauth\/)?oauth\.ts$/.test(path);
+/** What an engine of the kit works with. */
+const isForKit = (path: string): boolean => /^src\/(kit|kernel|database|operations|cluster|generated)\//.test(path);
 const isEntry = (path: string): boolean => /^src\/((main|server|app|cli|features)\.tsx?$|app\/|cli\/|demo\/)/.test(path);
 
 /** Every rule as a question about one import of one file. */
@@ -49,6 +51,8 @@ const directions: Record<string, (from: string, to: Import) => boolean> = {
   "operations import the kernel alone": (from, { target }) =>
     from.startsWith("src/operations/") && target.startsWith("src/") && !/^src\/(operations|kernel)\//.test(target),
   "the engine of commands imports no feature": (from, { target }) => from.startsWith("src/commands/") && featureOf(target) !== undefined,
+  "the kit imports neither features nor transports": (from, { target }) =>
+    from.startsWith("src/kit/") && target.startsWith("src/") && !isForKit(target),
   "commands import no HTTP": (from, { target }) => from.startsWith("src/commands/") && target.startsWith("src/http/"),
   "a feature imports other features by type": (from, { target, isType }) =>
     featureOf(from) !== undefined && featureOf(target) !== undefined && featureOf(from) !== featureOf(target) && !isType,
@@ -134,6 +138,8 @@ test.each([
   ["infrastructure imports no feature", "src/http/a.ts", 'import type { B } from "../features/cases/cases.service.ts";'],
   ["operations import the kernel alone", "src/operations/a.ts", 'import type { HttpEnv } from "../http/context.ts";'],
   ["the engine of commands imports no feature", "src/commands/a.ts", 'import type { B } from "../features/cases/cases.schema.ts";'],
+  ["the kit imports neither features nor transports", "src/kit/a.ts", 'import type { B } from "../features/cases/cases.schema.ts";'],
+  ["the kit imports neither features nor transports", "src/kit/a.ts", 'import { respond } from "../http/context.ts";'],
   ["commands import no HTTP", "src/commands/a.ts", 'import { respond } from "../http/context.ts";'],
   ["only entry points import entry points", "src/database/a.ts", 'export { createApp } from "../app.ts";'],
   ["a feature imports other features by type", "src/features/cases/a.ts", 'import { b } from "../staff/b.ts";'],
