@@ -28,7 +28,7 @@ interface Target {
 }
 
 interface Declared<Value, Place> {
-  /** The key of its row; where there are several, what stands before the place. */
+  /** The key of its row; where there are several, what precedes the place. */
   key: string;
   /** What it refuses of what is stored counts as never chosen. */
   schema: z.ZodType<Value>;

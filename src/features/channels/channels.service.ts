@@ -17,7 +17,7 @@ export interface ChannelsService {
   follow(changes: Pick<Changes, "listen">): Promise<void>;
   /** The channels of a guild that is served; none for any other. No I/O. */
   of(guildId: string): ChosenChannels;
-  /** Where a guild is told of a kind of alert; undefined where it has no channel for them, or has muted the kind. No I/O. */
+  /** Where alerts of a kind are posted in a guild; undefined where it has no channel for them, or has muted the kind. No I/O. */
   alertsOf(guildId: string, kind: AlertKind): string | undefined;
   /** When the channels of a guild were last chosen; undefined where they never were. No I/O. */
   chosenAt(guildId: string): Date | undefined;
