@@ -42,6 +42,8 @@ const isForTransports = (path: string): boolean =>
 const isEntry = (path: string): boolean => /^(src\/((main|server|app|cli|features)\.tsx?$|app\/|cli\/)|sandbox\/demo\/)/.test(path);
 /** The local Discord, without the demo that the service is played in. */
 const isSandbox = (path: string): boolean => path.startsWith("sandbox/") && !path.startsWith("sandbox/demo/");
+/** What an engine of the kit works with. */
+const isForKit = (path: string): boolean => /^src\/(kit|kernel|database|operations|cluster|generated)\//.test(path);
 
 /** Every rule as a question about one import of one file. */
 const directions: Record<string, (from: string, to: Import) => boolean> = {
@@ -51,6 +53,8 @@ const directions: Record<string, (from: string, to: Import) => boolean> = {
   "operations import the kernel alone": (from, { target }) =>
     from.startsWith("src/operations/") && target.startsWith("src/") && !/^src\/(operations|kernel)\//.test(target),
   "the engine of commands imports no feature": (from, { target }) => from.startsWith("src/commands/") && featureOf(target) !== undefined,
+  "the kit imports neither features nor transports": (from, { target }) =>
+    from.startsWith("src/kit/") && target.startsWith("src/") && !isForKit(target),
   "commands import no HTTP": (from, { target }) => from.startsWith("src/commands/") && target.startsWith("src/http/"),
   "a feature imports other features by type": (from, { target, isType }) =>
     featureOf(from) !== undefined && featureOf(target) !== undefined && featureOf(from) !== featureOf(target) && !isType,
@@ -136,6 +140,8 @@ test.each([
   ["infrastructure imports no feature", "src/http/a.ts", 'import type { B } from "../features/cases/cases.service.ts";'],
   ["operations import the kernel alone", "src/operations/a.ts", 'import type { HttpEnv } from "../http/context.ts";'],
   ["the engine of commands imports no feature", "src/commands/a.ts", 'import type { B } from "../features/cases/cases.schema.ts";'],
+  ["the kit imports neither features nor transports", "src/kit/a.ts", 'import type { B } from "../features/cases/cases.schema.ts";'],
+  ["the kit imports neither features nor transports", "src/kit/a.ts", 'import { respond } from "../http/context.ts";'],
   ["commands import no HTTP", "src/commands/a.ts", 'import { respond } from "../http/context.ts";'],
   ["only entry points import entry points", "src/database/a.ts", 'export { createApp } from "../app.ts";'],
   ["a feature imports other features by type", "src/features/cases/a.ts", 'import { b } from "../staff/b.ts";'],

@@ -1,9 +1,6 @@
 import { oneAtATime } from "./changes.ts";
 
-/**
- * Rows of the database held in memory by their keys: read again as a whole, and set by commits of this process in between.
- * @param read everything that is held
- */
+/** Rows of the database held in memory by their keys: read again as a whole, and set by commits of this process in between. */
 export function createHeldRows<Value extends { revision: number }>(read: () => Promise<ReadonlyMap<string, Value>>) {
   let held = new Map<string, Value>();
   /** How often this process has changed something by itself. */

@@ -4,8 +4,9 @@ import type { Source } from "../../backup/source.ts";
 import { notInGuild } from "../../discord/guild/settings-check.ts";
 import { Channel as ChannelFields, Guild as GuildFields, Member, permissionsOf } from "../../discord/rest/messages.ts";
 import { refusalStatus } from "../../discord/rest/errors.ts";
-import { channelsKey, chosenOf, readChannels } from "../../features/channels/channels.policy.ts";
-import { readStance, stanceKey } from "../../features/lists/lists.policy.ts";
+import type { Setting } from "../../kit/setting.ts";
+import { channelsSetting, chosenOf } from "../../features/channels/channels.policy.ts";
+import { stanceSetting } from "../../features/lists/lists.policy.ts";
 import { fail, pass, skip, warn, type Finding } from "../findings.ts";
 import { ofBot, type Bot } from "./discord.ts";
 import type { Ground } from "./ground.ts";
@@ -141,12 +142,12 @@ const nothing: Stored = { roles: [], channels: [] };
 
 async function readStored({ query }: Source, guildId: string): Promise<Stored> {
   const mapped = await query("SELECT role_id FROM staff_role_discord_roles WHERE guild_id = $1 ORDER BY role_id", [guildId]);
-  const setting = async (key: string): Promise<unknown> => {
-    const [row] = await query("SELECT CAST(value AS TEXT) AS value FROM settings WHERE key = $1", [key]);
-    return row === undefined ? undefined : JSON.parse(String(row["value"]));
+  const stored = async <Value>({ keyOf, parse }: Setting<Value>) => {
+    const [row] = await query("SELECT CAST(value AS TEXT) AS value FROM settings WHERE key = $1", [keyOf(guildId)]);
+    return parse(row === undefined ? undefined : JSON.parse(String(row["value"])));
   };
-  const rules = readStance(await setting(stanceKey(guildId))).rules.flatMap(({ role_id: id }) => id ?? []);
-  const chosen = chosenOf(readChannels(await setting(channelsKey(guildId))));
+  const rules = (await stored(stanceSetting)).value.rules.flatMap(({ role_id: id }) => id ?? []);
+  const chosen = chosenOf(await stored(channelsSetting));
   return {
     roles: [...new Set([...mapped.map(({ role_id: id }) => String(id)), ...rules])],
     channels: Object.entries(chosen).map(([purpose, channelId]) => ({ purpose, channelId })),

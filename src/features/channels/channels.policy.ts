@@ -1,5 +1,5 @@
-import type { z } from "zod";
 import { alertKinds } from "../../kernel/vocabulary.ts";
+import { setting, type Stored } from "../../kit/setting.ts";
 import { purposes, StoredChannels, type ChannelsView, type PutChannelsInput, type Purpose } from "./channels.schema.ts";
 
 /** Who may see and choose the channels. */
@@ -8,49 +8,30 @@ export const channelsPolicy = { read: "system.settings.read", manage: "system.se
 /** The chosen channels of a guild by purpose; what has none is left out. */
 export type ChosenChannels = Readonly<Partial<Record<Purpose, string>>>;
 
-/** What is known of a guild; the first revision is that of no channels at all. */
-export type KnownChannels = Omit<z.infer<typeof StoredChannels>, "updated_at"> & { updated_at: string | null };
+export const channelsSetting = setting({
+  key: "channels:",
+  per: "guild",
+  schema: StoredChannels,
+  nothing: { channels: { review: null, alerts: null, board: null }, muted_alerts: [] },
+  permission: channelsPolicy,
+  action: "channels.update",
+  field: null,
+  lock: "channels",
+  differing,
+});
 
-export const noChannels: KnownChannels = {
-  channels: { review: null, alerts: null, board: null },
-  muted_alerts: [],
-  revision: 1,
-  updated_by: null,
-  updated_at: null,
-};
-
-const prefix = "channels:";
-
-/** Where the channels of a guild are kept among the settings. */
-export function channelsKey(guildId: string): string {
-  return `${prefix}${guildId}`;
+export function presentChannels(guildId: string, { value: { channels, ...mutes }, ...rest }: Stored<StoredChannels>): ChannelsView {
+  return { guild_id: guildId, ...channels, ...mutes, ...rest };
 }
-
-export function guildOf(key: string): string {
-  return key.slice(prefix.length);
-}
-
-/** What is stored, as far as it can be read. */
-export function readChannels(value: unknown): KnownChannels {
-  const stored = StoredChannels.safeParse(value);
-  return stored.success ? stored.data : noChannels;
-}
-
-export function presentChannels(guildId: string, { channels, ...known }: KnownChannels): ChannelsView {
-  return { guild_id: guildId, ...channels, ...known };
-}
-
-/** What somebody chooses of a guild. */
-export type Choice = Pick<KnownChannels, "channels" | "muted_alerts">;
 
 /** All of them: what was not sent has none. */
-export function wantedChannels({ review, alerts, board, muted_alerts: muted = [] }: PutChannelsInput): Choice {
+export function wantedChannels({ review, alerts, board, muted_alerts: muted = [] }: PutChannelsInput): StoredChannels {
   const channels = { review: review ?? null, alerts: alerts ?? null, board: board ?? null };
   return { channels, muted_alerts: alertKinds.filter((kind) => muted.includes(kind)) };
 }
 
 /** What a choice has otherwise than another one: the channels, and the mutes where they differ. */
-export function differing(choice: Choice, other: Choice): Partial<PutChannelsInput> {
+function differing(choice: StoredChannels, other: StoredChannels): Partial<PutChannelsInput> {
   const changed = purposes.filter((purpose) => choice.channels[purpose] !== other.channels[purpose]);
   const isMutedAlike = choice.muted_alerts.join() === other.muted_alerts.join();
   return {
@@ -59,6 +40,6 @@ export function differing(choice: Choice, other: Choice): Partial<PutChannelsInp
   };
 }
 
-export function chosenOf({ channels }: KnownChannels): ChosenChannels {
+export function chosenOf({ value: { channels } }: Stored<StoredChannels>): ChosenChannels {
   return Object.fromEntries(purposes.flatMap((purpose) => (channels[purpose] === null ? [] : [[purpose, channels[purpose]]])));
 }

@@ -47,7 +47,5 @@ export type ChannelsView = z.infer<typeof ChannelsView>;
 export const StoredChannels = z.object({
   channels: z.object(fields),
   muted_alerts: mutedAlerts.default([]),
-  revision: z.int().positive(),
-  updated_by: z.string().nullable(),
-  updated_at: z.string(),
 });
+export type StoredChannels = z.output<typeof StoredChannels>;

@@ -1,44 +1,36 @@
-import { createHeldRows } from "../../cluster/held-rows.ts";
+import type { Changes } from "../../cluster/changes.ts";
 import type { Deps } from "../deps.ts";
-import type { Tx } from "../../database/database.ts";
 import type { GuildState } from "../../discord/guild-state.ts";
-import { Prisma } from "../../generated/sqlite/client.ts";
-import { requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
-import { recordNotFound } from "../../kernel/errors.ts";
+import { requirePermission, type Call } from "../../kernel/call.ts";
 import { toPage, withTotal, type Page } from "../../kernel/page.ts";
-import { requireRevision } from "../../kernel/revision.ts";
 import type { AlertKind } from "../../kernel/vocabulary.ts";
-import {
-  channelsKey,
-  channelsPolicy,
-  chosenOf,
-  differing,
-  guildOf,
-  noChannels,
-  presentChannels,
-  readChannels,
-  wantedChannels,
-  type Choice,
-  type ChosenChannels,
-  type KnownChannels,
-} from "./channels.policy.ts";
+import { channelsPolicy, channelsSetting, chosenOf, presentChannels, wantedChannels, type ChosenChannels } from "./channels.policy.ts";
 import { ChannelsQuery, PutChannelsInput, type ChannelsView } from "./channels.schema.ts";
 
 export interface ChannelsDeps extends Deps<"database" | "audit" | "cursors"> {
   guildState: Pick<GuildState, "guilds">;
 }
 
-export type ChannelsService = ReturnType<typeof createChannelsService>;
+/** In which channels of each guild the service posts what. */
+export interface ChannelsService {
+  /** Keep what is chosen in memory. */
+  follow(changes: Pick<Changes, "listen">): Promise<void>;
+  /** The channels of a guild that is served; none for any other. No I/O. */
+  of(guildId: string): ChosenChannels;
+  /** Where alerts of a kind are posted in a guild; undefined where it has no channel for them, or has muted the kind. No I/O. */
+  alertsOf(guildId: string, kind: AlertKind): string | undefined;
+  /** When the channels of a guild were last chosen; undefined where they never were. No I/O. */
+  chosenAt(guildId: string): Date | undefined;
+  /** The channels of every guild that is served. */
+  list(call: Call, query: ChannelsQuery): Promise<Page<ChannelsView>>;
+  /** Choose all channels of a guild. @throws ZodError, ProblemError record_not_found for one that is not served, precondition_failed */
+  put(call: Call, guildId: string, input: PutChannelsInput, ifMatch?: number): Promise<ChannelsView>;
+}
 
 const list = "channels";
 
-/** In which channels of each guild the service posts what. */
-export function createChannelsService({ database, audit, guildState, cursors }: ChannelsDeps) {
-  const known = createHeldRows(async () => {
-    const rows = await database.read.$select("Setting", Prisma.sql`WHERE t.key LIKE ${`${channelsKey("")}%`}`);
-    return new Map(rows.map(({ key, value }) => [guildOf(key), readChannels(value)]));
-  });
-
+/** Answers and changes the channels of the guilds that are served. */
+export function createChannels({ database, audit, guildState, cursors }: ChannelsDeps): ChannelsService {
   const served = (): string[] =>
     guildState
       .guilds()
@@ -46,50 +38,21 @@ export function createChannelsService({ database, audit, guildState, cursors }: 
       .map(({ id }) => id)
       .toSorted();
 
-  const of = (guildId: string): KnownChannels => known.get(guildId) ?? noChannels;
-  const chosen = (guildId: string): ChosenChannels => (served().includes(guildId) ? chosenOf(of(guildId)) : {});
-
-  async function store(tx: Tx, guildId: string, before: KnownChannels, wanted: Choice): Promise<KnownChannels> {
-    const stored = {
-      ...wanted,
-      revision: before.revision + 1,
-      updated_by: tx.call.actor?.id ?? null,
-      updated_at: tx.now.toISOString(),
-    };
-    const [key, value] = [channelsKey(guildId), stored satisfies Prisma.InputJsonObject];
-    await tx.db.setting.upsert({ where: { key }, create: { key, value }, update: { value } });
-    audit.record(tx, {
-      action: "channels.update",
-      target: { kind: "guild", id: guildId },
-      guildId,
-      before: differing(before, wanted),
-      after: differing(wanted, before),
-      permission: channelsPolicy.manage,
-    });
-    tx.afterCommit(() => known.set(guildId, stored));
-    return stored;
-  }
+  const memory = channelsSetting.hold(database);
+  const isServed = (guildId: string): boolean => served().includes(guildId);
+  const placeOf = (guildId: string): string | undefined => (isServed(guildId) ? guildId : undefined);
+  const setting = channelsSetting.serve({ database, audit, memory, placeOf, present: presentChannels });
+  const of = (guildId: string): ChosenChannels => (isServed(guildId) ? chosenOf(memory.known(guildId)) : {});
 
   return {
-    /** Fill the memory from the database. */
-    load: known.load,
-
-    /** The channels of a guild that is served; none for any other. No I/O. */
-    of: chosen,
-
-    /** Where a guild is told of a kind of alert; undefined where it has no channel for them, or has muted the kind. No I/O. */
-    alertsOf(guildId: string, kind: AlertKind): string | undefined {
-      return of(guildId).muted_alerts.includes(kind) ? undefined : chosen(guildId).alerts;
-    },
-
-    /** When the channels of a guild were last chosen; undefined where they never were. No I/O. */
-    chosenAt(guildId: string): Date | undefined {
-      const { updated_at: at } = of(guildId);
+    follow: memory.follow,
+    of,
+    alertsOf: (guildId, kind) => (memory.known(guildId).value.muted_alerts.includes(kind) ? undefined : of(guildId).alerts),
+    chosenAt(guildId) {
+      const { updated_at: at } = memory.known(guildId);
       return at === null ? undefined : new Date(at);
     },
-
-    /** The channels of every guild that is served. */
-    async list(call: Call, query: ChannelsQuery): Promise<Page<ChannelsView>> {
+    async list(call, query) {
       requirePermission(call, channelsPolicy.read);
       const { limit, cursor, count } = ChannelsQuery.parse(query);
       const after = cursor === undefined ? "" : cursors.decode(list, {}, cursor)[1];
@@ -98,31 +61,11 @@ export function createChannelsService({ database, audit, guildState, cursors }: 
       const page = toPage(
         rows,
         limit,
-        (id) => presentChannels(id, of(id)),
+        (id) => presentChannels(id, memory.known(id)),
         (id) => cursors.encode(list, {}, [id, id]),
       );
       return await withTotal(page, { count }, () => all.length);
     },
-
-    /**
-     * Choose all channels of a guild; the same again changes nothing.
-     * @throws ZodError, ProblemError record_not_found for a guild that is not served, precondition_failed
-     */
-    async put(call: Call, guildId: string, input: PutChannelsInput, ifMatch?: number): Promise<ChannelsView> {
-      requireWrite(call, channelsPolicy.manage);
-      const wanted = wantedChannels(PutChannelsInput.parse(input));
-      if (!served().includes(guildId)) throw recordNotFound();
-      return await database.write(call, async (tx) => {
-        await tx.lock("channels");
-        const row = await tx.db.setting.findUnique({ where: { key: channelsKey(guildId) } });
-        const before = row === null ? noChannels : readChannels(row.value);
-        requireRevision(ifMatch, before.revision);
-        if (Object.keys(differing(wanted, before)).length === 0) {
-          tx.afterCommit(() => known.set(guildId, before));
-          return presentChannels(guildId, before);
-        }
-        return presentChannels(guildId, await store(tx, guildId, before, wanted));
-      });
-    },
+    put: (call, guildId, input, ifMatch) => setting.put(call, guildId, () => wantedChannels(PutChannelsInput.parse(input)), ifMatch),
   };
 }

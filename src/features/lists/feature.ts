@@ -28,7 +28,7 @@ import { createProposals } from "./proposals.ts";
 import { createReconcile } from "./reconcile.ts";
 import { createRules, type Rules } from "./rules.ts";
 import { createRoleWatch } from "./stance-roles.ts";
-import { createStancesService } from "./stances.service.ts";
+import { createStances } from "./stances.service.ts";
 import { createListWorker, type ListWorker } from "./worker.ts";
 
 /** Who is to be compared with the lists again: asked for by every feature that changes what lists say. */
@@ -53,7 +53,6 @@ export const listRules = feature({
     const loadSources = async (): Promise<void> => {
       for (const source of sources) await source.load();
     };
-    changes.listen("settings", rules.load);
     const learn = ({ keys }: Change): unknown => {
       for (const source of sources) source.learn(keys ?? []);
       return keys === undefined ? loadSources() : undefined;
@@ -61,7 +60,7 @@ export const listRules = feature({
     changes.listen(["account_links", "matches", "followed_entries"], learn, async () => {
       for (const source of sources) await source.catchUp();
     });
-    await rules.load();
+    await rules.memory.follow(changes);
     await loadSources();
   },
 });
@@ -107,7 +106,7 @@ export const lists = feature({
       if ((type === "match.opened" || type === "match.closed") && typeof data["user_id"] === "string") checks.ask(tx, [data["user_id"]]);
     });
     const nameOf = (listId: string) => sources.map((source) => source.nameOf(listId)).find((name) => name !== undefined);
-    const stances = createStancesService({ ...deps, rules, previews, checks, conflicts, nameOf });
+    const stances = createStances({ ...deps, rules, previews, checks, conflicts, nameOf });
     deps.followedEntries.onChange(checks.ask);
     deps.followedEntries.onEnd((tx, listId) => stances.forgetList(tx, listId));
     const services = {

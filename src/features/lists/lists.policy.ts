@@ -2,7 +2,7 @@ import { recordNotFound } from "../../kernel/errors.ts";
 import type { ListAction, ListExemption } from "../../generated/sqlite/client.ts";
 import { isUndo } from "./ledger.ts";
 import { isoOrNull } from "../../kernel/fields.ts";
-import type { z } from "zod";
+import { setting, type Stored } from "../../kit/setting.ts";
 import { StoredStance, type ExemptionView, type ListActionName, type ListActionView, type StanceView } from "./lists.schema.ts";
 
 /** Who may see and decide what guilds do about listed people. */
@@ -19,10 +19,16 @@ export function requireServed(served: ReadonlySet<string>, guildId: string): voi
   if (!served.has(guildId)) throw recordNotFound();
 }
 
-/** What is known of a guild; the first revision is that of no rules at all. */
-export type KnownStance = Omit<z.infer<typeof StoredStance>, "updated_at"> & { updated_at: string | null };
-
-export const noRules: KnownStance = { rules: [], revision: 1, updated_by: null, updated_at: null };
+export const stanceSetting = setting({
+  key: "stance:",
+  per: "guild",
+  schema: StoredStance,
+  nothing: { rules: [] },
+  permission: listsPolicy,
+  action: "stance.update",
+  field: null,
+  lock: "stances",
+});
 
 /** What the bot can do of what a record recommends. */
 const doable: Readonly<Record<string, ListActionName>> = { deny_entry: "kick", kick: "kick", ban: "ban" };
@@ -31,26 +37,9 @@ export function doableOf(recommended: string | null): ListActionName | null {
   return doable[recommended ?? ""] ?? null;
 }
 
-const prefix = "stance:";
-
-/** Where the rules of a guild are kept among the settings. */
-export function stanceKey(guildId: string): string {
-  return `${prefix}${guildId}`;
-}
-
-export function guildOfKey(key: string): string {
-  return key.slice(prefix.length);
-}
-
-/** What is stored, as far as it can be read. */
-export function readStance(value: unknown): KnownStance {
-  const stored = StoredStance.safeParse(value);
-  return stored.success ? stored.data : noRules;
-}
-
 export function presentStance(
   guildId: string,
-  { rules, ...known }: KnownStance,
+  { rules, ...known }: StoredStance & Omit<Stored<StoredStance>, "value">,
   nameOf: (listId: string) => string | undefined,
 ): StanceView {
   return { guild_id: guildId, rules: rules.map((rule) => ({ ...rule, list_name: nameOf(rule.list) ?? rule.list })), ...known };

@@ -15,7 +15,7 @@ import {
   PutStanceQuery,
   StanceView,
 } from "./lists.schema.ts";
-import type { createStancesService } from "./stances.service.ts";
+import type { StancesService } from "./stances.service.ts";
 
 const { get, post, put, del } = routesFor("lists");
 const params = z.object({ guild_id: Snowflake });
@@ -77,7 +77,7 @@ const actionExample = {
 } as const satisfies ListActionView;
 
 interface Services {
-  stances: ReturnType<typeof createStancesService>;
+  stances: StancesService;
   exemptions: ReturnType<typeof createExemptionsService>;
   breaker: Breaker;
   actions: ReturnType<typeof createListActions>;

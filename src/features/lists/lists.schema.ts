@@ -84,10 +84,8 @@ export type StanceView = z.infer<typeof StanceView>;
 /** The rules of a guild as they are stored. */
 export const StoredStance = z.object({
   rules: z.array(z.object(ruleFields)),
-  revision: z.int().positive(),
-  updated_by: z.string().nullable(),
-  updated_at: z.string(),
 });
+export type StoredStance = z.output<typeof StoredStance>;
 
 export const exemptionLimits = { reason: 1000 } as const;
 

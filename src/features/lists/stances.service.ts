@@ -2,13 +2,13 @@ import { say } from "../../kit/say.ts";
 import type { Deps } from "../deps.ts";
 import type { Tx } from "../../database/database.ts";
 import type { GuildState } from "../../discord/guild-state.ts";
-import type { Prisma } from "../../generated/sqlite/client.ts";
-import { requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
+import { requireWrite, type Call } from "../../kernel/call.ts";
 import { fieldError } from "../../kernel/errors.ts";
 import { requireRevision } from "../../kernel/revision.ts";
+import { flat } from "../../kit/setting.ts";
 import type { ListChecks } from "./checks.ts";
 import type { Conflicts } from "../links/conflicts.ts";
-import { listsPolicy, noRules, presentStance, readStance, requireServed, stanceKey, type KnownStance } from "./lists.policy.ts";
+import { listsPolicy, presentStance, requireServed, stanceSetting } from "./lists.policy.ts";
 import { PutStanceInput, PutStanceQuery, type StanceRule, type StanceView } from "./lists.schema.ts";
 import type { Previews } from "./preview.ts";
 import { barOf } from "./stance-roles.ts";
@@ -31,18 +31,23 @@ const barred = {
 } as const;
 
 /** What each guild does about listed people. */
-export function createStancesService({
-  access,
-  database,
-  audit,
-  servedGuilds,
-  rules,
-  previews,
-  checks,
-  conflicts,
-  guildState,
-  nameOf,
-}: StancesDeps) {
+export interface StancesService {
+  /** Take the rules about a list out that there is no more, in every guild. */
+  forgetList(tx: Tx, listId: string): Promise<void>;
+  /** @throws ProblemError permission_denied, record_not_found for a guild that is not served */
+  get(call: Call, guildId: string): Promise<StanceView>;
+  /**
+   * Set all rules of a guild. What follows for its members follows at once.
+   * @throws ZodError, ProblemError record_not_found, precondition_failed, validation_failed, conflict_of_interest for rules about the caller
+   */
+  put(call: Call, guildId: string, query: PutStanceQuery, input: PutStanceInput, ifMatch?: number): Promise<StanceView>;
+}
+
+/** Answers and changes what guilds do. */
+export function createStances(deps: StancesDeps): StancesService {
+  const { access, database, audit, servedGuilds, rules, previews, checks, conflicts, guildState, nameOf } = deps;
+  const { memory } = rules;
+
   /** @throws ProblemError validation_failed */
   function requireKnown(guildId: string, wanted: readonly StanceRule[]): void {
     for (const [index, { list, role_id: roleId }] of wanted.entries()) {
@@ -57,80 +62,35 @@ export function createStancesService({
     }
   }
 
-  const present = (guildId: string, stance: KnownStance) => presentStance(guildId, stance, nameOf);
-
-  async function store(tx: Tx, guildId: string, before: KnownStance, wanted: StanceRule[]): Promise<KnownStance> {
-    const stored = {
-      rules: wanted,
-      revision: before.revision + 1,
-      updated_by: tx.call.actor?.id ?? null,
-      updated_at: tx.now.toISOString(),
-    };
-    const [key, value] = [stanceKey(guildId), stored satisfies Prisma.InputJsonObject];
-    await tx.db.setting.upsert({ where: { key }, create: { key, value }, update: { value } });
-    audit.record(tx, {
-      action: "stance.update",
-      target: { kind: "guild", id: guildId },
-      guildId,
-      before: { rules: before.rules },
-      after: { rules: wanted },
-      permission: listsPolicy.manage,
-    });
-    rules.set(tx, guildId, stored);
-    checks.askGuild(tx, guildId);
-    return stored;
-  }
+  const setting = stanceSetting.serve({
+    database,
+    audit,
+    present: (guildId, stored) => presentStance(guildId, flat(stored), nameOf),
+    placeOf: (guildId) => (servedGuilds.has(guildId) ? guildId : undefined),
+    memory,
+    onChange: checks.askGuild,
+  });
 
   return {
-    /** Take the rules about a list out that there is no more, in every guild. */
-    async forgetList(tx: Tx, listId: string): Promise<void> {
-      await tx.lock("stances");
-      for (const guildId of servedGuilds) {
-        const row = await tx.db.setting.findUnique({ where: { key: stanceKey(guildId) } });
-        const before = row === null ? noRules : readStance(row.value);
-        const left = before.rules.filter(({ list }) => list !== listId);
-        if (left.length < before.rules.length) await store(tx, guildId, before, left);
-      }
-    },
-
-    /** @throws ProblemError permission_denied, record_not_found for a guild that is not served */
-    async get(call: Call, guildId: string): Promise<StanceView> {
-      requirePermission(call, listsPolicy.read);
-      requireServed(servedGuilds, guildId);
-      return await Promise.resolve(present(guildId, rules.known(guildId)));
-    },
-
-    /**
-     * Set all rules of a guild. What follows for its members follows at once; the same again changes nothing.
-     * @throws ZodError, ProblemError record_not_found for a guild that is not served, precondition_failed, validation_failed,
-     * conflict_of_interest for rules that change what is done about the caller
-     */
-    async put(call: Call, guildId: string, query: PutStanceQuery, input: PutStanceInput, ifMatch?: number): Promise<StanceView> {
+    get: setting.get,
+    forgetList: (tx, listId) =>
+      setting.changeEach(tx, [...servedGuilds], (before) => ({ rules: before.rules.filter(({ list }) => list !== listId) })),
+    async put(call, guildId, query, input, ifMatch) {
       requireWrite(call, listsPolicy.manage);
       const { dry_run: dryRun } = PutStanceQuery.parse(query);
-      const { rules: wanted } = PutStanceInput.parse(input);
+      const wanted = PutStanceInput.parse(input);
       requireServed(servedGuilds, guildId);
-      requireKnown(guildId, wanted);
+      requireKnown(guildId, wanted.rules);
       const accounts = await conflicts.accountsOf(database.read, call);
-      if (await previews.differs(guildId, rules.of(guildId), wanted, accounts)) throw conflicts.ownMatter();
-      const preview = await previews.ofRules(guildId, wanted);
+      if (await previews.differs(guildId, rules.of(guildId), wanted.rules, accounts)) throw conflicts.ownMatter();
+      const preview = await previews.ofRules(guildId, wanted.rules);
       if (dryRun === "true") {
-        const known = rules.known(guildId);
+        const known = memory.known(guildId);
         requireRevision(ifMatch, known.revision);
-        return { ...present(guildId, { ...known, rules: wanted }), preview };
+        return { ...presentStance(guildId, { ...flat(known), ...wanted }, nameOf), preview };
       }
-      const stored = await database.write(call, async (tx) => {
-        await tx.lock("stances");
-        const row = await tx.db.setting.findUnique({ where: { key: stanceKey(guildId) } });
-        const before = row === null ? noRules : readStance(row.value);
-        requireRevision(ifMatch, before.revision);
-        if (JSON.stringify(before.rules) === JSON.stringify(wanted)) {
-          rules.set(tx, guildId, before);
-          return before;
-        }
-        return await store(tx, guildId, before, wanted);
-      });
-      return { ...present(guildId, stored), preview };
+      const stored = await database.write(call, async (tx) => flat(await setting.change(tx, guildId, () => wanted, ifMatch)));
+      return { ...presentStance(guildId, stored, nameOf), preview };
     },
   };
 }

@@ -103,7 +103,7 @@ export const workflows = feature({
     ...commentsRoutes(workflows),
     ...historyRoutes(workflows),
     ...bulkRoutes(workflows),
-    ...policiesRoutes(workflows),
+    ...policiesRoutes(workflows.policies),
     ...statsRoutes(workflows),
     ...typesRoutes(workflows),
     ...draftsRoutes(drafts),

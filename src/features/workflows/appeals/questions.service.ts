@@ -1,47 +1,35 @@
-import { requirePermission, requireWrite, type Call } from "../../../kernel/call.ts";
+import type { Call } from "../../../kernel/call.ts";
+import { flat, setting } from "../../../kit/setting.ts";
 import type { Deps } from "../../deps.ts";
-import { createGuildSetting } from "../direct/guild-settings.ts";
 import { PutQuestionsInput, questionsPolicy, StoredQuestions, type QuestionsView } from "./questions.schema.ts";
 
-export type QuestionsService = ReturnType<typeof createQuestions>;
-
-const setting = createGuildSetting("appeals.questions", StoredQuestions, { questions: [] });
-
 /** What the community asks people who appeal. */
-export function createQuestions({ database, audit }: Deps<"database" | "audit">) {
-  async function current(): Promise<QuestionsView> {
-    const { value, ...rest } = await setting.read(database.read, null);
-    return { ...value, ...rest };
-  }
+export interface QuestionsService {
+  /** For the page, which asks them. */
+  current(): Promise<QuestionsView>;
+  /** @throws ProblemError permission_denied */
+  get(call: Call): Promise<QuestionsView>;
+  /** Choose all questions. Appeals keep the questions that they answered. @throws ZodError, ProblemError precondition_failed */
+  put(call: Call, input: PutQuestionsInput, ifMatch?: number): Promise<QuestionsView>;
+}
 
+const place = "";
+const questions = setting({
+  key: "appeals.questions",
+  per: "installation",
+  schema: StoredQuestions,
+  nothing: { questions: [] },
+  permission: questionsPolicy,
+  action: "appeal_questions.update",
+  target: () => ({ kind: "appeal_questions", id: "appeal" }),
+});
+
+/** Answers and changes what is asked of people who appeal. */
+export function createQuestions({ database, audit }: Deps<"database" | "audit">): QuestionsService {
+  const served = questions.serve<QuestionsView>({ database, audit, placeOf: () => place, present: (_, stored) => flat(stored) });
   return {
-    /** For the page, which asks them. */
-    current,
-
-    async get(call: Call): Promise<QuestionsView> {
-      requirePermission(call, questionsPolicy.read);
-      return await current();
-    },
-
-    /**
-     * Choose all questions; the same again changes nothing. Appeals keep the questions that they answered.
-     * @throws ZodError, ProblemError precondition_failed
-     */
-    async put(call: Call, input: PutQuestionsInput, ifMatch?: number): Promise<QuestionsView> {
-      requireWrite(call, questionsPolicy.manage);
-      const chosen = PutQuestionsInput.parse(input);
-      return await database.write(call, async (tx) => {
-        const { value, ...rest } = await setting.put(tx, null, { value: chosen, ifMatch }, (before) =>
-          audit.record(tx, {
-            action: "appeal_questions.update",
-            target: { kind: "appeal_questions", id: "appeal" },
-            before,
-            after: chosen,
-            permission: questionsPolicy.manage,
-          }),
-        );
-        return { ...value, ...rest };
-      });
-    },
+    current: async () => flat(await questions.read(database.read, place)),
+    get: (call) => served.get(call, place),
+    put: (call, input, ifMatch) => served.put(call, place, () => PutQuestionsInput.parse(input), ifMatch),
   };
 }

@@ -46,11 +46,7 @@ export function prefixesOf(type: WorkflowKind, prefix: string): string[] {
   return kinds[type].readers === undefined ? [prefix] : [prefix, confidentialPrefix(prefix)];
 }
 
-/**
- * Refuse a policy that contradicts itself, or takes the prefix of another kind.
- * @param taken the prefixes of the other kinds; empty where one prefix serves all
- * @throws ProblemError validation_failed
- */
+/** Refuse a policy that contradicts itself, or has a prefix that another kind has taken. @throws ProblemError validation_failed */
 export function requireSound(type: WorkflowKind, policy: Policy, taken: readonly string[]): void {
   const broken = rules.filter(({ isBroken }) => isBroken(policy)).map(({ field, code, detail }) => errorAt(field, code, detail));
   const isTaken = prefixesOf(type, policy.prefix).some((prefix) => taken.includes(prefix));

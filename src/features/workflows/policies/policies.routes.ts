@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { routesFor, withContentEtag, type Route } from "../../../operations/route.ts";
-import { PoliciesQuery, PolicyView, UpdatePolicyInput, policiesPolicy } from "./policies.schema.ts";
-import type { WorkflowsService } from "../requests/workflows.service.ts";
+import { policiesPolicy } from "./policies.ts";
+import { PoliciesQuery, PolicyView, UpdatePolicyInput } from "./policies.schema.ts";
+import type { PoliciesService } from "./policies.service.ts";
 
 const { del, get, patch } = routesFor("workflows");
 const params = z.object({
@@ -15,7 +16,7 @@ const single = { status: 200, shape: "single", schema: PolicyView } as const;
 const keeps = "New requests and the decisions from now on go by it; open requests keep the approvals and the dates they were filed with.";
 
 /** HTTP routes for how each kind of request is decided. */
-export function policiesRoutes({ policies }: Pick<WorkflowsService, "policies">): Route[] {
+export function policiesRoutes(policies: PoliciesService): Route[] {
   return [
     get("/workflows/policies", "listWorkflowPolicies", {
       summary: "List how each kind of request is decided",

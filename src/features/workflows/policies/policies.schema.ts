@@ -1,12 +1,8 @@
 import { z } from "zod";
 import { listQuery, Timestamp } from "../../../kernel/fields.ts";
 import { workflowKinds } from "../../../kernel/vocabulary.ts";
-import { Policy } from "./policies.ts";
+import { Policy, policyFields } from "./policies.ts";
 import { WarningView } from "../requests/workflows.schema.ts";
-
-export const policiesPolicy = { read: "system.settings.read", manage: "system.settings.manage" } as const;
-
-export const policyFields = Policy.keyof().options;
 
 export const PoliciesQuery = z.strictObject(listQuery).meta({ id: "WorkflowPoliciesQuery" });
 export type PoliciesQuery = z.input<typeof PoliciesQuery>;

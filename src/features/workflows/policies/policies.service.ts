@@ -1,14 +1,12 @@
 import type { Deps } from "../../deps.ts";
-import { policiesPolicy, PoliciesQuery, policyFields, UpdatePolicyInput, type PolicyView } from "./policies.schema.ts";
+import { PoliciesQuery, UpdatePolicyInput, type PolicyView } from "./policies.schema.ts";
 import type { Tx } from "../../../database/database.ts";
-import type { Prisma } from "../../../generated/sqlite/client.ts";
-import { requirePermission, requireWrite, type Call } from "../../../kernel/call.ts";
-import { recordNotFound } from "../../../kernel/errors.ts";
+import { requirePermission, type Call } from "../../../kernel/call.ts";
 import { toPage, withTotal, type Page } from "../../../kernel/page.ts";
 import { workflowKinds, type WorkflowKind } from "../../../kernel/vocabulary.ts";
-import { requireRevision } from "../../../kernel/revision.ts";
+import type { Stored } from "../../../kit/setting.ts";
 import { prefixesOf, requireSound, warningsOf, type Staff } from "./check.ts";
-import { chosenOf, defaultPolicy, policiesOf, policyKey, policyWith, type Chosen, type Policy } from "./policies.ts";
+import { defaultPolicy, policiesOf, policiesPolicy, policyFields, policySetting, policyWith, type Choices } from "./policies.ts";
 import { kindOf } from "../kinds/kinds.ts";
 
 export interface PoliciesDeps extends Deps<"database" | "audit" | "cursors"> {
@@ -17,11 +15,21 @@ export interface PoliciesDeps extends Deps<"database" | "audit" | "cursors"> {
   referencePrefix: string | null | undefined;
 }
 
-type Choices = Partial<Policy>;
-
 /** How each kind of request is decided, as the operator chooses. What is open keeps the approvals and dates it was filed with. */
-export function createPolicies({ database, audit, access, cursors, referencePrefix }: PoliciesDeps) {
-  function present(type: WorkflowKind, { choices, ...stored }: Chosen): PolicyView {
+export interface PoliciesService {
+  /** The policy of every kind. */
+  list(call: Call, query: PoliciesQuery): Promise<Page<PolicyView>>;
+  /** @throws ProblemError record_not_found for a kind that does not exist */
+  get(call: Call, name: string): Promise<PolicyView>;
+  /** Choose values; `null` returns one to its default. @throws ZodError, ProblemError record_not_found, validation_failed, precondition_failed */
+  update(call: Call, name: string, input: UpdatePolicyInput, ifMatch?: number): Promise<PolicyView>;
+  /** Return a kind to its defaults. @throws ProblemError record_not_found, validation_failed, precondition_failed */
+  reset(call: Call, name: string, ifMatch?: number): Promise<PolicyView>;
+}
+
+/** Answers and changes the policies. */
+export function createPoliciesService({ database, audit, access, cursors, referencePrefix }: PoliciesDeps): PoliciesService {
+  function present(type: WorkflowKind, { value: choices, ...stored }: Stored<Choices>): PolicyView {
     const policy = policyWith(type, choices);
     return {
       type,
@@ -41,91 +49,36 @@ export function createPolicies({ database, audit, access, cursors, referencePref
     return [...(await policiesOf(tx.db, others))].flatMap(([kind, { prefix }]) => prefixesOf(kind, prefix));
   }
 
-  /** Give a kind other choices; the same again changes nothing. */
-  async function change(call: Call, type: WorkflowKind, ifMatch: number | undefined, next: (now: Choices) => Choices): Promise<PolicyView> {
-    return await database.write(call, async (tx) => {
-      await tx.lock("workflow-policies");
-      const before = await read(tx.db, type);
-      requireRevision(ifMatch, before.revision);
-      const choices = next(before.choices);
-      if (isSame(before.choices, choices)) return present(type, before);
-      requireSound(type, policyWith(type, choices), await prefixesBeside(tx, type));
-      const after: Chosen = {
-        choices,
-        revision: before.revision + 1,
-        updated_by: call.actor?.id ?? null,
-        updated_at: tx.now.toISOString(),
-      };
-      const value = after as unknown as Prisma.InputJsonObject;
-      await tx.db.setting.upsert({ where: { key: policyKey(type) }, create: { key: policyKey(type), value }, update: { value } });
-      audit.record(tx, {
-        action: "workflow_policy.update",
-        target: { kind: "workflow_policy", id: type },
-        before: differing(type, before.choices, choices),
-        after: differing(type, choices, before.choices),
-        permission: policiesPolicy.manage,
-      });
-      return present(type, after);
-    });
-  }
+  const setting = policySetting.serve({
+    database,
+    audit,
+    present,
+    placeOf: kindOf,
+    onChange: async (tx, type, choices) => requireSound(type, policyWith(type, choices), await prefixesBeside(tx, type)),
+  });
 
   return {
-    /** The policy of every kind. */
-    async list(call: Call, query: PoliciesQuery): Promise<Page<PolicyView>> {
+    async list(call, query) {
       requirePermission(call, policiesPolicy.read);
       const { limit, cursor, count } = PoliciesQuery.parse(query);
       const from = cursor === undefined ? 0 : Number(cursors.decode("workflow_policies", {}, cursor)[0]) + 1;
       const types = workflowKinds.slice(from, from + limit + 1);
-      const chosen = [...(await chosenOf(database.read, types))];
-      const cursorOf = ([type]: [WorkflowKind, Chosen]) => cursors.encode("workflow_policies", {}, [workflowKinds.indexOf(type), type]);
+      const chosen = [...(await policySetting.readEach(database.read, types))];
+      const cursorOf = ([type]: [WorkflowKind, unknown]) => cursors.encode("workflow_policies", {}, [workflowKinds.indexOf(type), type]);
       const page = toPage(chosen, limit, ([type, stored]) => present(type, stored), cursorOf);
       return withTotal(page, { count }, () => workflowKinds.length);
     },
-
-    /** @throws ProblemError record_not_found for a kind that does not exist */
-    async get(call: Call, name: string): Promise<PolicyView> {
-      requirePermission(call, policiesPolicy.read);
-      const type = requireKind(name);
-      return present(type, await read(database.read, type));
+    get: setting.get,
+    update(call, name, input, ifMatch) {
+      const wanted = () => {
+        const given = Object.entries(UpdatePolicyInput.parse(input)).filter(([, value]) => value !== undefined);
+        return (now: Choices): Choices => {
+          const merged = Object.entries({ ...now, ...Object.fromEntries(given) });
+          return Object.fromEntries(merged.filter(([, value]) => value !== null));
+        };
+      };
+      return setting.put(call, name, wanted, ifMatch);
     },
-
-    /** Choose values; `null` returns one to its default. @throws ZodError, ProblemError record_not_found, validation_failed, precondition_failed */
-    async update(call: Call, name: string, input: UpdatePolicyInput, ifMatch?: number): Promise<PolicyView> {
-      requireWrite(call, policiesPolicy.manage);
-      const type = requireKind(name);
-      const given = Object.entries(UpdatePolicyInput.parse(input)).filter(([, value]) => value !== undefined);
-      return await change(call, type, ifMatch, (now) => {
-        const merged = Object.entries({ ...now, ...Object.fromEntries(given) });
-        return Object.fromEntries(merged.filter(([, value]) => value !== null)) as Choices;
-      });
-    },
-
-    /** Return a kind to its defaults. @throws ProblemError record_not_found, validation_failed, precondition_failed */
-    async reset(call: Call, name: string, ifMatch?: number): Promise<PolicyView> {
-      requireWrite(call, policiesPolicy.manage);
-      return await change(call, requireKind(name), ifMatch, () => ({}));
-    },
+    reset: (call, name, ifMatch) => setting.put(call, name, () => ({}), ifMatch),
   };
-}
-
-function requireKind(name: string): WorkflowKind {
-  const type = kindOf(name);
-  if (type === undefined) throw recordNotFound();
-  return type;
-}
-
-async function read(db: Parameters<typeof chosenOf>[0], type: WorkflowKind): Promise<Chosen> {
-  const chosen = (await chosenOf(db, [type])).get(type);
-  if (chosen === undefined) throw recordNotFound();
-  return chosen;
-}
-
-function isSame(one: Choices, other: Choices): boolean {
-  return policyFields.every((field) => one[field] === other[field]);
-}
-
-/** The values of a policy, as far as another choice makes them other. */
-function differing(type: WorkflowKind, choices: Choices, others: Choices): Choices {
-  const [policy, other] = [policyWith(type, choices), policyWith(type, others)];
-  return Object.fromEntries(policyFields.filter((field) => policy[field] !== other[field]).map((field) => [field, policy[field]]));
 }

@@ -1,8 +1,10 @@
 import { say } from "../../../kit/say.ts";
 import { z } from "zod";
-import type { ReadClient, TransactionClient } from "../../../database/database.ts";
 import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
+import { setting, type SettingReader } from "../../../kit/setting.ts";
 import { kinds } from "../kinds/kinds.ts";
+
+export const policiesPolicy = { read: "system.settings.read", manage: "system.settings.manage" } as const;
 
 const year = 31_536_000;
 const seconds = (min: number, description: string) =>
@@ -11,10 +13,7 @@ const seconds = (min: number, description: string) =>
     .min(min)
     .max(10 * year)
     .meta({ description: `${description}, in seconds` });
-/**
- * What references of confidential requests begin with: with a counter of their own they leave no gap among the others, by which their
- * subjects would learn that there is one.
- */
+/** What references of confidential requests begin with. As they have their own counter, no gap among the others gives one away. */
 export function confidentialPrefix(prefix: string): string {
   return `${prefix}C`;
 }
@@ -41,6 +40,7 @@ export const Policy = z.strictObject({
   notify: z.enum(["dm", "none"]).meta({ description: "How its requester is told of questions and of the decision" }),
 });
 export type Policy = z.output<typeof Policy>;
+export const policyFields = Policy.keyof().options;
 
 const hour = 3600;
 
@@ -64,57 +64,42 @@ export function defaultPolicy(type: WorkflowKind): Policy {
   };
 }
 
-/** Where the operator's choices for a kind are kept: only what differs from the defaults when it was set. */
-export function policyKey(type: WorkflowKind): string {
-  return `workflows.policy.${type}`;
-}
+export type Choices = Partial<Policy>;
 
-/** What the operator chose for a kind, as it is stored. */
-const StoredPolicy = z.object({
-  choices: Policy.partial(),
-  revision: z.int().positive(),
-  updated_by: z.string().nullable(),
-  updated_at: z.string(),
+/** What the operator chose for each kind: only what differs from the defaults when it was set. */
+export const policySetting = setting({
+  key: "workflows.policy.",
+  per: "installation",
+  schema: Policy.partial() as z.ZodType<Choices>,
+  nothing: {},
+  permission: policiesPolicy,
+  action: "workflow_policy.update",
+  target: (type: WorkflowKind) => ({ kind: "workflow_policy", id: type }),
+  field: "choices",
+  // Each prefix is the only one.
+  lock: "workflow-policies",
+  differing,
 });
 
-/** What is stored of a policy; the first revision is that of the defaults. */
-export interface Chosen {
-  choices: Partial<Policy>;
-  revision: number;
-  updated_by: string | null;
-  updated_at: string | null;
-}
-
-type Reader = Pick<ReadClient | TransactionClient, "setting">;
-const nothing: Chosen = { choices: {}, revision: 1, updated_by: null, updated_at: null };
-
-/** What the operator chose for each of these kinds. */
-export async function chosenOf(db: Reader, types: readonly WorkflowKind[]): Promise<Map<WorkflowKind, Chosen>> {
-  const rows = await db.setting.findMany({ where: { key: { in: types.map(policyKey) } } });
-  const values = new Map(rows.map(({ key, value }) => [key, value]));
-  return new Map(types.map((type) => [type, readChosen(values.get(policyKey(type)))]));
-}
-
-function readChosen(value: unknown): Chosen {
-  const stored = StoredPolicy.safeParse(value);
-  if (!stored.success) return nothing;
-  const set = Object.entries(stored.data.choices).filter(([, choice]) => choice !== undefined);
-  return { ...stored.data, choices: Object.fromEntries(set) as Partial<Policy> };
+/** The values of a policy, as far as another choice makes them other. */
+function differing(choices: Choices, others: Choices, type: WorkflowKind): Choices {
+  const [policy, other] = [policyWith(type, choices), policyWith(type, others)];
+  return Object.fromEntries(policyFields.filter((field) => policy[field] !== other[field]).map((field) => [field, policy[field]]));
 }
 
 /** The policy with these choices. */
-export function policyWith(type: WorkflowKind, choices: Partial<Policy>): Policy {
+export function policyWith(type: WorkflowKind, choices: Choices): Policy {
   return { ...defaultPolicy(type), ...choices };
 }
 
 /** The policies of some kinds as they hold now. */
-export async function policiesOf(db: Reader, types: readonly WorkflowKind[]): Promise<Map<WorkflowKind, Policy>> {
-  const chosen = await chosenOf(db, types);
-  return new Map([...chosen].map(([type, { choices }]) => [type, policyWith(type, choices)]));
+export async function policiesOf(db: SettingReader, types: readonly WorkflowKind[]): Promise<Map<WorkflowKind, Policy>> {
+  const chosen = await policySetting.readEach(db, types);
+  return new Map([...chosen].map(([type, { value }]) => [type, policyWith(type, value)]));
 }
 
 /** The policy of a kind as it holds now. */
-export async function policyOf(db: Reader, type: WorkflowKind): Promise<Policy> {
+export async function policyOf(db: SettingReader, type: WorkflowKind): Promise<Policy> {
   return (await policiesOf(db, [type])).get(type) ?? defaultPolicy(type);
 }
 

@@ -24,7 +24,7 @@ import { createLengths, type LengthDeps } from "./lengths.ts";
 import { createChecks, type ChecksDeps } from "../checks/checks.ts";
 import { prefixesOf, type Staff } from "../policies/check.ts";
 import { policiesOf } from "../policies/policies.ts";
-import { createPolicies } from "../policies/policies.service.ts";
+import { createPoliciesService } from "../policies/policies.service.ts";
 import { createReminders, createExpiry } from "./deadlines.ts";
 import { createStats } from "../stats/stats.service.ts";
 import { actions, permissionOf } from "../state/table.ts";
@@ -107,7 +107,7 @@ export function createWorkflowsService(parts: WorkflowsDeps) {
   });
 
   const beside = {
-    policies: createPolicies({ database, audit, access, cursors, referencePrefix }),
+    policies: createPoliciesService({ database, audit, access, cursors, referencePrefix }),
     stats: createStats({ database, reach, clock }),
     direct: createDirect({
       database,
