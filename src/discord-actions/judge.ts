@@ -1,3 +1,4 @@
+import { say } from "../kit/say.ts";
 import { RESTJSONErrorCodes as Codes, Routes } from "discord-api-types/v10";
 import { refusalCode } from "../discord/actions/refusals.ts";
 import type { Leader } from "../cluster/leader.ts";
@@ -34,7 +35,7 @@ const deadlineMs = 1500;
 const unknownUser: Impossible = {
   outcome: "impossible",
   code: "unknown_user",
-  detail: "Discord has no account with this ID. Check who you named.",
+  detail: say("discord-actions.no-such-account"),
 };
 
 export function createJudge({ guildState, discord, clock, leader }: JudgeDeps): Judge {

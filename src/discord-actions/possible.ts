@@ -121,7 +121,7 @@ export function whyNot(action: MemberAction, { guild, isBanned, now }: PossibleF
 function botProblem({ kind, userId }: MemberAction, guild: GuildStanding, now: Date): Impossible | undefined {
   const { bot, botId, ownerId, name } = guild;
   const { act, bit, permission, isOverMember } = actionNeeds[kind];
-  if (bot === null) return impossible("bot_not_in_guild", `I can't ${act} in ${name}: I'm no longer in that server. Invite me again.`);
+  if (bot === null) return impossible("bot_not_in_guild", say("discord-actions.impossible-gone", { act, name }));
   if (isOverMember && userId === botId)
     return impossible("target_is_bot_itself", say("discord-actions.i-cant-in-that-would-be-me", { act, name }));
   if (isOverMember && userId === ownerId)
@@ -129,13 +129,10 @@ function botProblem({ kind, userId }: MemberAction, guild: GuildStanding, now: D
   const ends = bot.timedOutUntil;
   if (ends !== null && ends > now && !hasPermission(guild, bot, bits.Administrator)) {
     const until = ends.toISOString();
-    return impossible("bot_missing_permission", `I can't ${act} in ${name}: I'm timed out there until ${until}. Lift my timeout.`);
+    return impossible("bot_missing_permission", say("discord-actions.impossible-timed-out", { act, name, until }));
   }
   if (hasPermission(guild, bot, bit)) return undefined;
-  return impossible(
-    "bot_missing_permission",
-    `I can't ${act} in ${name}: I don't have the permission ${permission} there. Give it to my role under Server Settings → Roles.`,
-  );
+  return impossible("bot_missing_permission", say("discord-actions.impossible-permission", { act, name, permission }));
 }
 
 type RoleAction = Extract<MemberAction, { roleId: string }>;
@@ -149,32 +146,21 @@ export function roleProblem({ kind, roleId }: Pick<RoleAction, "kind" | "roleId"
   const { name } = guild;
   const { act } = actionNeeds[kind];
   const found = guild.roles.get(roleId);
-  if (found === undefined) return impossible("unknown_role", `I can't ${act} in ${name}: the role was deleted. Choose another one.`);
-  if (roleId === guild.id) return impossible("role_not_manageable", `I can't ${act} in ${name}: every member has it. Choose another one.`);
+  if (found === undefined) return impossible("unknown_role", say("discord-actions.impossible-role-deleted", { act, name }));
+  if (roleId === guild.id) return impossible("role_not_manageable", say("discord-actions.impossible-role-everyone", { act, name }));
   const role = found.name;
-  if (found.managed === true)
-    return impossible(
-      "role_not_manageable",
-      `I can't ${act} ${role} in ${name}: it belongs to a bot, an integration or the boosts, so only Discord gives it. Choose another one.`,
-    );
+  if (found.managed === true) return impossible("role_not_manageable", say("discord-actions.impossible-role-managed", { act, role, name }));
   const highest = highestRole(guild, guild.bot);
   if (highest === undefined || compareRoles(highest, found) > 0) return undefined;
   const mine = highest.name;
-  if (highest.id === roleId)
-    return impossible(
-      "role_not_manageable",
-      `I can't ${act} ${role} in ${name}: it is my own highest role. Give me a role above it under Server Settings → Roles.`,
-    );
-  return impossible(
-    "role_not_manageable",
-    `I can't ${act} ${role} in ${name}: my highest role, ${mine}, is below it. Move ${mine} above it under Server Settings → Roles.`,
-  );
+  if (highest.id === roleId) return impossible("role_not_manageable", say("discord-actions.impossible-role-own", { act, role, name }));
+  return impossible("role_not_manageable", say("discord-actions.impossible-role-above", { act, role, name, mine }));
 }
 
 function awayProblem({ kind }: MemberAction, { name }: GuildStanding): Impossible | Waits | undefined {
   if (kind === "kick") return impossible("not_a_member", say("discord-actions.i-cant-kick-them-in-they-are", { name }));
   if (kind === "ban" || kind === "unban") return undefined;
-  return { outcome: "waits", code: "waits_for_return", detail: `They are not in ${name}. I'll do it when they return.` };
+  return { outcome: "waits", code: "waits_for_return", detail: say("discord-actions.waits-for-return", { name }) };
 }
 
 function memberProblem({ kind }: MemberAction, guild: GuildStanding, target: Standing | undefined): Impossible | undefined {
@@ -183,23 +169,13 @@ function memberProblem({ kind }: MemberAction, guild: GuildStanding, target: Sta
   const { name } = guild;
   if (actionNeeds[kind].bit === bits.ModerateMembers && hasPermission(guild, target, bits.Administrator)) {
     const role = rolesOf(guild, target).find(({ permissions = 0n }) => (permissions & bits.Administrator) !== 0n)?.name ?? "";
-    return impossible(
-      "target_has_administrator",
-      `I can't ${act} in ${name}: their role ${role} is an administrator's, and Discord doesn't time out administrators. Take that role away first.`,
-    );
+    return impossible("target_has_administrator", say("discord-actions.impossible-administrator", { act, name, role }));
   }
   const [highest, theirs] = [highestRole(guild, guild.bot), highestRole(guild, target)];
   if (highest === undefined || theirs === undefined || compareRoles(highest, theirs) > 0) return undefined;
   const [mine, role] = [highest.name, theirs.name];
-  if (highest.id === theirs.id)
-    return impossible(
-      "bot_role_too_low",
-      `I can't ${act} in ${name}: my highest role, ${mine}, is their highest role too. Give me a role above it under Server Settings → Roles.`,
-    );
-  return impossible(
-    "bot_role_too_low",
-    `I can't ${act} in ${name}: my highest role, ${mine}, is below their role ${role}. Move ${mine} above it under Server Settings → Roles.`,
-  );
+  if (highest.id === theirs.id) return impossible("bot_role_too_low", say("discord-actions.impossible-same-role", { act, name, mine }));
+  return impossible("bot_role_too_low", say("discord-actions.impossible-lower-role", { act, name, mine, role }));
 }
 
 interface AlreadyFacts extends PossibleFacts {

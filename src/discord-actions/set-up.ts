@@ -1,3 +1,4 @@
+import { say } from "../kit/say.ts";
 import type { GuildStanding } from "../discord/guild-state.ts";
 import { actionNeeds, hasPermission, roleProblem, type MemberAction } from "./possible.ts";
 
@@ -11,6 +12,6 @@ export function lackingFor(guild: GuildStanding | undefined, setUp: readonly Set
   const needs = setUp.map(({ kind }) => actionNeeds[kind]);
   const permissions = [...new Set(needs.flatMap(({ bit, permission }) => (hasPermission(guild, bot, bit) ? [] : [permission])))].join(", ");
   const roles = setUp.flatMap((one) => ("roleId" in one ? (roleProblem(one, guild)?.detail ?? []) : []));
-  const lacks = `In ${name} I don't have what is needed there: ${permissions}. Give it to my role under Server Settings → Roles.`;
+  const lacks = say("discord-actions.missing-permissions", { name, permissions: permissions });
   return [...(permissions === "" ? [] : [lacks]), ...new Set(roles)];
 }

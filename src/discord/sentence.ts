@@ -69,9 +69,8 @@ export function taskText(key: string, t: Translate): string {
  * @param sentence as it is said, or in English, as earlier versions stored it
  */
 export function sentenceText(sentence: string, t: Translate): string {
-  const text = (written: string): string => shapedText(t(`! ${written}`), t);
-  const own = (written: string): string => shapedText(written, t);
-  return worded(readSaid(sentence) ?? sentence, { t, text, own, term: (value) => termText(value, t) ?? text(value) });
+  const text = (written: string): string => shapedText(written, t);
+  return worded(readSaid(sentence) ?? sentence, { t, text, own: text, term: (value) => termText(value, t) ?? text(value) });
 }
 
 /** A sentence in the reader's language without any formatting. */

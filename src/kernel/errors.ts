@@ -115,7 +115,7 @@ export function recordNotFound(): ProblemError {
 
 /** What a refusal says that is about nothing but a missing permission. */
 export function lackText(required: string, missingIn: "key" | "acting_user"): string {
-  return `The ${missingIn === "key" ? "API key" : "acting user"} lacks ${required}.`;
+  return say(missingIn === "key" ? "kernel.key-lacks" : "kernel.actor-lacks", { required });
 }
 
 /** More wrong fields than this are not listed. */

@@ -32,15 +32,7 @@ const formatTexts: Readonly<Record<string, string>> = {
 const otherFormat = say("kernel.this-is-not-in-the-form-that");
 const unfit = say("kernel.what-stands-here-does-not-fit");
 
-/** One, or several of something. */
-const counted = (count: number | bigint, one: string, many: string): string => `${count.toString()} ${BigInt(count) === 1n ? one : many}`;
-
-const units: Readonly<Record<string, (count: number | bigint) => string>> = {
-  string: (count) => counted(count, "character", "characters"),
-  array: (count) => counted(count, "entry", "entries"),
-  set: (count) => counted(count, "entry", "entries"),
-  map: (count) => counted(count, "entry", "entries"),
-};
+const units: Readonly<Record<string, "character" | "entry">> = { string: "character", array: "entry", set: "entry", map: "entry" };
 
 /**
  * What a schema's refusal says where the schema has no sentence of its own: each code of Zod in the service's words.
@@ -90,10 +82,10 @@ interface Limit {
 
 function limitText(end: "most" | "least", limit: number | bigint, { origin, inclusive = true, exact = false }: Limit): string {
   if (origin === "string" && end === "least" && Number(limit) === 1) return say("kernel.this-must-not-be-empty");
-  const unit = units[origin];
-  if (unit !== undefined) return exact ? `Use exactly ${unit(limit)}.` : `Use at ${end} ${unit(limit)}.`;
-  if (!inclusive) return `Use a number ${end === "most" ? "below" : "above"} ${limit.toString()}.`;
-  return `Use a number of at ${end} ${limit.toString()}.`;
+  const [unit, count] = [units[origin], Number(limit)];
+  if (unit !== undefined) return say(`kernel.length-${exact ? "exactly" : end}-${unit}`, { count });
+  if (!inclusive) return say(`kernel.number-${end === "most" ? "below" : "above"}`, { count: limit.toString() });
+  return say(`kernel.number-${end}`, { count: limit.toString() });
 }
 
 const ofAbsence: ReadonlySet<string | undefined> = new Set(["invalid_type", "invalid_value", "invalid_union"]);

@@ -1,4 +1,4 @@
-import { worded } from "../kit/say.ts";
+import { worded, andMore } from "../kit/say.ts";
 
 /** A word is cut to so many characters; searches for longer ones are cut alike. */
 const maxLength = 40;
@@ -50,6 +50,6 @@ const maxListed = 10;
 
 /** Some texts as one, for people: the first ten by name, the others as a number. */
 export function listed(texts: readonly string[]): string {
-  const more = texts.length > maxListed ? ` and ${(texts.length - maxListed).toString()} more` : "";
-  return `${texts.slice(0, maxListed).join(", ")}${more}`;
+  const shown = texts.slice(0, maxListed);
+  return texts.length > maxListed ? andMore(shown, texts.length - maxListed) : shown.join(", ");
 }

@@ -2,8 +2,6 @@ import { IntlMessageFormat } from "intl-messageformat";
 import german from "../../locales/de.json" with { type: "json" };
 import english from "../../locales/en.json" with { type: "json" };
 import type { TextValues } from "../generated/texts.ts";
-import { createSentences, type TranslateSentence } from "../kernel/sentences.ts";
-import { deJoints, deSentences } from "../locales.ts";
 
 /** The texts of one language by their keys, as ICU messages. */
 export type Texts = Readonly<Record<string, string>>;
@@ -15,13 +13,7 @@ export const languages: Record<string, Texts> = { en: english, de: german };
  * What can be said. Keys of commands: `<command>`, `<command> <path>`, `<command> <path> <option>`, `* <option>`; of values:
  * `<command> = <value>`, `= <value>`. A value or a field that is read from a view has a text or is shown as it is.
  */
-export type TextKey =
-  | keyof typeof english
-  | `= ${string}`
-  | `label ${string}`
-  | `problem ${string}`
-  | `permission ${string}`
-  | `! ${string}`;
+export type TextKey = keyof typeof english | `= ${string}` | `label ${string}` | `problem ${string}` | `permission ${string}`;
 
 /** What follows a word in the keys that begin with it. */
 export type KeyAfter<Word extends string> = TextKey extends infer Key ? (Key extends `${Word} ${infer Rest}` ? Rest : never) : never;
@@ -39,43 +31,31 @@ export type ValuesFor<Key, V> = TextKey extends Key
 /** The text of a key in somebody's language, in English where there is none, with what is filled in. */
 export type Translate = <Key extends TextKey>(key: Key, ...values: ValuesFor<Key, string | number>) => string;
 
-type Filled = Readonly<Record<string, string | number>>;
-type Format = (values: Filled) => string;
-const formats = new Map<string, Format>();
+type Filled = Readonly<Record<string, unknown>>;
+const formats = new Map<string, IntlMessageFormat>();
 
 /** A message of a language, parsed once. Texts hold Discord's formatting, so nothing in them is a tag. */
-function formatOf(language: string, message: string): Format {
+function formatOf(language: string, message: string): IntlMessageFormat {
   const id = `${language} ${message}`;
   let format = formats.get(id);
-  if (format === undefined) {
-    const parsed = /[{}']/.test(message) ? new IntlMessageFormat(message, language, undefined, { ignoreTag: true }) : undefined;
-    format = (values) => (parsed === undefined ? message : String(parsed.format(values)));
-    formats.set(id, format);
-  }
+  if (format === undefined) formats.set(id, (format = new IntlMessageFormat(message, language, undefined, { ignoreTag: true })));
   return format;
 }
 
-const sentences: Readonly<Record<string, TranslateSentence>> = {
-  de: createSentences(deSentences, { valueText: valuesOf(german), joints: deJoints }),
-};
-
-/** What a value of a closed list is called; "Member" at the beginning of a sentence is the value `member`. */
-function valuesOf(texts: Texts): (value: string) => string | undefined {
-  return (value) => texts[`= ${value}`] ?? texts[`= ${value.toLowerCase()}`];
+/** A text of a language, in English where it has none, as its words and what is filled in; undefined where there is no such text. */
+function partsOf(language: string, key: string, values: Filled): readonly unknown[] | undefined {
+  const own = languages[language]?.[key];
+  const message = own ?? languages["en"]?.[key];
+  if (message === undefined || !/[{}']/.test(message)) return message === undefined ? undefined : [message];
+  const parts = formatOf(own === undefined ? "en" : language, message).format(values);
+  return Array.isArray(parts) ? parts : [parts];
 }
 
 /** @param language as Discord names it, such as `de` or `en-GB` */
 export function translator(language: string): Translate {
-  const own = languages[language] ?? {};
-  const texts: Texts = english;
-  const sentenceOf = sentences[language];
-  return (key: string, ...[values = {}]: readonly unknown[]) => {
-    if (key.startsWith("! ")) return sentenceOf?.(key.slice(2)) ?? key.slice(2);
-    const message = own[key];
-    if (message !== undefined) return formatOf(language, message)(values as Filled);
-    // A value without a text is shown as it is.
-    return texts[key] === undefined ? key.replace(/^= /, "") : formatOf("en", texts[key])(values as Filled);
-  };
+  // A value without a text is shown as it is.
+  return (key: string, ...[values = {}]: readonly unknown[]) =>
+    partsOf(language, key, values as Filled)?.join("") ?? key.replace(/^= /, "");
 }
 
 /** English, as the HTTP interface has it. */
@@ -101,6 +81,9 @@ export function say<Key extends TextKey>(key: Key, ...[values]: ValuesFor<Key, s
 export const term = (value: string): Said => carried(":term", value);
 /** Several things in a row. */
 export const inRow = (items: readonly string[], joint: "and" | "or" | "," = ","): Said => carried(":row", joint, items);
+
+/** Some of several things, and how many others there are. */
+export const andMore = (shown: readonly string[], count: number): Said => say("joint more", { shown: inRow(shown), count });
 
 /** How a transport shows what is said. */
 export interface Wording {
@@ -145,15 +128,13 @@ function partWorded(part: string, wording: Wording): string {
   if (key === ":term") return wording.term(String(first));
   if (key === ":row") return rowWorded(first as keyof typeof joints, second as readonly string[], wording);
   const values = (first ?? {}) as Readonly<Record<string, string | number>>;
-  const names = Object.keys(values);
-  // Numbers choose the form of a text, so they are given as they are.
-  const given = names.map((name): [string, string | number] => [
-    name,
-    typeof values[name] === "number" ? values[name] : `\u0000${name}\u0000`,
-  ]);
-  const parts = wording.t(key as "= ", ...([Object.fromEntries(given)] as unknown as [])).split("\u0000");
-  return parts.map((one, at) => (at % 2 === 0 ? wording.own(one) : worded(String(values[one]), wording))).join("");
+  // What chooses the form of a text is found by what it is, and is told from the words by being no text.
+  const given = Object.entries(values).map(([name, value]) => [name, typeof value === "number" ? value : { toString: () => value, value }]);
+  const parts = partsOf(wording.t("language"), key, Object.fromEntries(given) as Filled) ?? [key];
+  return parts.map((part) => (isFilled(part) ? worded(part.value, wording) : wording.own(String(part)))).join("");
 }
+
+const isFilled = (part: unknown): part is { value: string } => typeof part === "object" && part !== null && "value" in part;
 
 const joints = { ",": "joint comma", and: "joint and", or: "joint or" } as const;
 

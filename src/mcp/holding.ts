@@ -55,7 +55,7 @@ export function createHolding({ clock, database, limiters, confirmations, keySto
      * @throws ProblemError as the route refuses
      */
     async hold({ spec }: Tool, call: Call, given: VerbInput): Promise<HeldAnswer> {
-      const { operationId, access, summary } = spec;
+      const { operationId, access } = spec;
       verbs.check(operationId, call, given);
       requireWrite(inDiscord(call), permission);
       spend(limiters.write, budgetOf(spec, { clientId: call.client?.id ?? "", actorId: call.actor?.id }, {}), clock.now().getTime());
@@ -70,7 +70,7 @@ export function createHolding({ clock, database, limiters, confirmations, keySto
           group: "operation",
           permission: "permission" in access ? permissionOf(access)(given.params ?? {}) : permission,
           input: given,
-          summary: shown(summary, givenFields(given)),
+          summary: shown(say(`operation ${operationId as "updateCase"}`), givenFields(given)),
           ...(subjectUserId !== undefined && { subjectUserId }),
         }),
       );

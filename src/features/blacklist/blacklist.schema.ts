@@ -1,4 +1,4 @@
-import { say } from "../../kit/say.ts";
+import { say, inRow, term } from "../../kit/say.ts";
 import { z } from "zod";
 import { ListedByView } from "../../kernel/listed-by.ts";
 import { Duration, listQuery, redacted, Snowflake, Timestamp, text } from "../../kernel/fields.ts";
@@ -96,7 +96,7 @@ export function kindIssues(kind: "user" | "server", input: KindFields): { path: 
   const allowed: readonly string[] = blacklistCategories[kind];
   const issues: { path: string[]; message: string }[] = [];
   if (input.category !== undefined && !allowed.includes(input.category)) {
-    issues.push({ path: ["category"], message: `A ${kind} is listed for one of: ${allowed.join(", ")}.` });
+    issues.push({ path: ["category"], message: say(`blacklist.categories-of-${kind}`, { allowed: inRow(allowed.map(term)) }) });
   }
   if (kind === "server" && input.include_alts !== undefined)
     issues.push({ path: ["include_alts"], message: say("blacklist.only-records-of-users-have-this") });

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import type { CallsignSlot } from "../../generated/sqlite/client.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { isoOrNull, type UserRef } from "../../kernel/fields.ts";
@@ -26,7 +27,12 @@ const moves = {
 export type Move = keyof typeof moves;
 
 /** @throws ProblemError invalid_transition with what may be done instead */
-export function requireMove(from: string, action: Move, callsign: string, detail = `${callsign} is ${from}.`): void {
+export function requireMove(
+  from: string,
+  action: Move,
+  callsign: string,
+  detail: string = say("callsigns.state", { callsign, state: from }),
+): void {
   const permits = (move: Move): boolean => (moves[move] as readonly string[]).includes(from);
   if (permits(action)) return;
   throw refusedMove(from, action, callsign, detail);

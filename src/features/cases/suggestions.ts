@@ -1,4 +1,4 @@
-import { say } from "../../kit/say.ts";
+import { say, term } from "../../kit/say.ts";
 import type { Tx } from "../../database/database.ts";
 import { fieldError } from "../../kernel/errors.ts";
 import { caseReference } from "../../kernel/parsing.ts";
@@ -49,12 +49,13 @@ export function createSuggestions(drafts: Pick<DraftRecords, "suggestInTx" | "di
      */
     async suggest(tx: Tx, row: WholeCase, kinds: readonly SuggestedKind[]): Promise<void> {
       const reference = caseReference(row.number);
-      const told = row.isConfidential ? "A case" : `Case ${reference}`;
+      const outcome = term(row.outcome ?? "");
+      const cause = row.isConfidential ? say("cases.a-case-closed-as", { outcome }) : say("cases.case-closed-as", { reference, outcome });
       const quoted = row.isConfidential || (row.outcomeReason ?? "").length < shortestReason ? null : row.outcomeReason;
       for (const [index, kind] of kinds.entries()) {
         const { about, prefill, namesCase = false } = suggestedRequests[kind];
         const found = prefill(row.subjects.filter((subject) => subject.kind === about).map(({ subjectId }) => subjectId));
-        if (found.length === 0) throw fieldError(`/spawn/${index.toString()}`, "no_subject", `The case is about no ${about}.`);
+        if (found.length === 0) throw fieldError(`/spawn/${index.toString()}`, "no_subject", say(`cases.about-no-${about}`));
         for (const { id, payload } of found) {
           await drafts.suggestInTx(tx, {
             type: kind,
@@ -64,7 +65,7 @@ export function createSuggestions(drafts: Pick<DraftRecords, "suggestInTx" | "di
               ...(namesCase && !row.isConfidential && { case_reference: reference }),
             },
             subject: { kind: about, id },
-            cause: `${told} was closed as ${row.outcome ?? ""}.`,
+            cause,
             causeReference: reference,
             caseNumber: row.number,
             openKey: `${keysOf(row)}${kind}:${id}`,

@@ -27,7 +27,9 @@ export function requireSecondPerson(call: Call, actor: Actor, row: ConfirmationR
   if (unheld.length > 0) {
     const isKeyMissing = unheld.some((key) => call.client?.allows(key) === false);
     throw new ProblemError("cannot_grant_unheld", {
-      detail: `The ${isKeyMissing ? "API key" : "acting user"} does not hold ${unheld.slice(0, 10).join(", ")}.`,
+      detail: say(isKeyMissing ? "permissions.key-does-not-hold" : "permissions.actor-does-not-hold", {
+        keys: unheld.slice(0, 10).join(", "),
+      }),
       extra: { unheld: unheld.slice(0, 100), missing_in: isKeyMissing ? "key" : "acting_user" },
     });
   }

@@ -11,7 +11,6 @@ export const whyNone: Readonly<Record<NoMessage, string>> = {
 };
 
 const hidden = say("evidence.discord-does-not-show-the-bot-what");
-const system = "This is a message of Discord's own ({kind}) without a text, so there is nothing to keep.";
 const nothing = say("evidence.this-message-is-empty-it-has-no");
 const unsure = say("evidence.discord-shows-nothing-of-this-message-that");
 
@@ -30,7 +29,7 @@ export async function requireContent(message: FetchedMessage, source: MessageSou
   if (isShown === false) throw fieldError(pointer, "empty_message", hidden);
   const { kind } = parts;
   if (kind !== undefined && !writtenKinds.has(kind))
-    throw fieldError(pointer, "empty_message", system.replace("{kind}", kind.replaceAll("_", " ")));
+    throw fieldError(pointer, "empty_message", say("evidence.system-message", { kind: kind.replaceAll("_", " ") }));
   throw fieldError(pointer, "empty_message", isShown === undefined ? unsure : nothing);
 }
 

@@ -107,7 +107,8 @@ export async function entriesIn(
   }
   const [first] = unreadLines;
   if (count === 0) return { entries, held, unread, unreadLines };
-  if (unread * 2 > count && first !== undefined) throw new ReadingFailed(`${mostUnread} Line ${first.line.toString()}: ${first.reason}`);
+  if (unread * 2 > count && first !== undefined)
+    throw new ReadingFailed(`${mostUnread} ${say("follows.line", { line: first.line, detail: first.reason })}`);
   return { entries, held, unread, unreadLines };
 
   function take({ line, subject }: ReadLine): Unread | undefined {

@@ -1,4 +1,4 @@
-import { say } from "../../kit/say.ts";
+import { say, andMore } from "../../kit/say.ts";
 import type { Deps } from "../deps.ts";
 import { lackingFor, type SetUp } from "../../discord-actions/set-up.ts";
 import type { ForeignGuild } from "../../discord/guild-state.ts";
@@ -150,8 +150,8 @@ export function createChecks(databaseUrl: string, deps: ChecksDeps) {
       const troubles = await follows.inTrouble();
       if (troubles.length === 0) return { status: "pass" };
       const named = troubles.slice(0, maxListed).map(({ name, state, problem: reason }) => {
-        const how = state === "stopped" ? "is stopped and waits for a reset" : "cannot be read";
-        return `The followed list ${JSON.stringify(name)} ${how}: ${reason ?? ""}`;
+        const key = state === "stopped" ? "health.list-stopped" : "health.list-unreadable";
+        return say(key, { name: JSON.stringify(name), problem: reason ?? "" });
       });
       const more = troubles.length > maxListed ? [say("health.and-more", { count: troubles.length - maxListed })] : [];
       return { status: "warn", reason: [...named, ...more].join(" ") };
@@ -196,11 +196,8 @@ function leftOutTexts(leftOut: readonly LeftOut[]): string[] {
   return [...groupBy(leftOut, ({ guildId }) => guildId)].flatMap(([guildId, those]) => {
     const last = those.at(-1);
     if (last === undefined) return [];
-    const at = `at ${last.at.toISOString()}: ${last.detail}`;
-    const count = those.length;
-    return count === 1
-      ? [`An alert of server ${guildId} was left out ${at}`]
-      : [`${count.toString()} alerts of server ${guildId} were left out, the last one ${at}`];
+    const filled = { count: those.length, guild: guildId, at: last.at.toISOString(), detail: last.detail };
+    return [say("health.alert-left-out", filled)];
   });
 }
 
@@ -252,15 +249,12 @@ const maxForeign = 10;
 function foreignTexts(guilds: readonly ForeignGuild[]): string[] {
   if (guilds.length === 0) return [];
   const named = guilds.slice(0, maxForeign).map(({ id, name }) => `${name} (${id})`);
-  const more = guilds.length > maxForeign ? ` and ${(guilds.length - maxForeign).toString()} more` : "";
-  return [
-    `The bot is in servers that are not served: ${named.join(", ")}${more}. For each: remove the bot from it, or add its id to GUILD_IDS and restart.`,
-  ];
+  const left = guilds.length - named.length;
+  return [say("health.unserved", { names: left > 0 ? andMore(named, left) : named.join(", ") })];
 }
 
 /** Events that were not understood lately: nothing is lost, as their guild is read again, but the operator should know. */
 function faultsOf({ count, lastAt }: ReturnType<Discord["eventFaults"]>): string | undefined {
   if (lastAt === undefined || Date.now() - lastAt.getTime() > faultsToldMs) return undefined;
-  const last = lastAt.toISOString();
-  return `Discord has sent ${count.toString()} event${count === 1 ? "" : "s"} that could not be understood since the start, the last at ${last}; the log says which.`;
+  return say("health.events-not-understood", { count, at: lastAt.toISOString() });
 }

@@ -67,7 +67,7 @@ function findLinkedAccounts({ userId, linked }: Person, known: Known): MatchDraf
           why: [
             {
               rule: `${account.confidence}_account_of_blacklisted_user`,
-              detail: `A ${account.confidence} linked account has an active blacklist record.`,
+              detail: say(`intelligence.${account.confidence}-account-listed`),
             },
           ],
         }),

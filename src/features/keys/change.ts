@@ -67,7 +67,7 @@ export function createKeyChanges({ database, confirmations, records, grants, pre
       group: "keys",
       permission: keysPolicy.update,
       input: { id: row.id, revision: row.revision, input },
-      summary: inWords(`Change the API key "${row.name}" (${row.keyId})`, changes, dangerous),
+      summary: inWords("change", row, changes, dangerous),
       dangerous,
     });
     if (held !== undefined) return held;
@@ -96,7 +96,7 @@ export function createKeyChanges({ database, confirmations, records, grants, pre
       group: "keys",
       permission: keysPolicy.revoke,
       input: { id: row.id },
-      summary: inWords(`Revoke the API key "${row.name}" (${row.keyId})`, {}, []),
+      summary: inWords("revoke", row, {}, []),
     });
     if (held !== undefined) return held;
     const about = { action: "api_key.revoke", event: "api_key.revoked", permission: keysPolicy.revoke } as const;
@@ -184,7 +184,7 @@ export function createKeyCreation({ database, permissions, confirmations, record
       group: "keys",
       permission: keysPolicy.create,
       input: draft,
-      summary: inWords("Make an API key", settings, dangerous),
+      summary: inWords("make", undefined, settings, dangerous),
       dangerous,
     });
     if (held !== undefined) return held;

@@ -55,7 +55,7 @@ export function createKeyRotation({ database, confirmations, records, grants, se
       group: "keys",
       permission: keysPolicy.rotate,
       input: { ...asked, id: row.id, revision: row.revision },
-      summary: inWords(`Give the API key "${row.name}" (${row.keyId}) a new secret`, { scopes, delegation, expiresAt: end }, dangerous),
+      summary: inWords("new-secret", row, { scopes, delegation, expiresAt: end }, dangerous),
       dangerous,
     });
     if (held !== undefined) return held;

@@ -17,10 +17,19 @@ const words: { [Name in keyof KeySettings]: (value: KeySettings[Name]) => string
  * @param changed the settings it has afterwards, or those of them that are others than before
  * @param dangerous permissions among its scopes that can do lasting harm
  */
-export function inWords(what: string, changed: Partial<KeySettings>, dangerous: readonly string[]): string {
+export function inWords(
+  what: "new-secret" | "change" | "revoke" | "make",
+  key: { name: string; keyId: string } | undefined,
+  changed: Partial<KeySettings>,
+  dangerous: readonly string[],
+): string {
   const parts = Object.entries(changed).flatMap(([name, value]) => (words[name as keyof KeySettings] as Word)(value) ?? []);
   const danger = dangerous.length === 0 ? [] : [say("keys.dangerous", { keys: dangerous.join(", ") })];
-  return `${[what, ...(parts.length === 0 ? [] : [[...parts, ...danger].join("; ")])].join(": ")}.`;
+  return say(`keys.${what}`, {
+    name: key?.name ?? "",
+    key: key?.keyId ?? "",
+    parts: parts.length === 0 ? "none" : [...parts, ...danger].join("; "),
+  });
 }
 
 type Word = (value: unknown) => string | undefined;

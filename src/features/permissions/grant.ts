@@ -55,7 +55,7 @@ export function requireHeld(call: Call, grants: readonly Grant[], guildIds: Read
   throw new ProblemError("cannot_grant_unheld", {
     detail: isTooFar
       ? say("permissions.the-acting-user-does-not-hold-everywhere", { keys: named(keys) })
-      : `The ${isKeyMissing ? "API key" : "acting user"} does not hold ${named(keys)}.`,
+      : say(isKeyMissing ? "permissions.key-does-not-hold" : "permissions.actor-does-not-hold", { keys: named(keys) }),
     extra: { unheld: keys.slice(0, 100), missing_in: isKeyMissing ? "key" : "acting_user" },
   });
 }

@@ -1,3 +1,4 @@
+import { say } from "../../kit/say.ts";
 import { conflictsAmong, knownPermissions, type CatalogEntry } from "../../kernel/permissions.ts";
 import type { CatalogView, RolePermissionsView } from "./permissions.schema.ts";
 import { clientOnly, notGranted, resolve, type Subject, type RoleRules } from "./resolve.ts";
@@ -34,13 +35,13 @@ export function effectivePermissions(rules: RoleRules): string[] {
 }
 
 /** A change in plain words, for anyone who has to confirm it. */
-export function summaryOf(whose: string, lists: Readonly<Record<string, readonly string[]>>): string {
+export function summaryOf(whose: "role" | "user", id: string, lists: Readonly<Record<string, readonly string[]>>): string {
   const parts = Object.entries(lists).flatMap(([verb, keys]) => {
     if (keys.length === 0) return [];
     // All of them: whoever confirms it agrees to each.
-    return [`${verb} ${keys.join(", ")}`];
+    return [say(`permissions.keys-${verb as "allow" | "deny" | "clear"}`, { keys: keys.join(", ") })];
   });
-  return `Change what ${whose} holds: ${parts.join("; ")}.`;
+  return say(`permissions.change-of-${whose}`, { id, parts: parts.join("; ") });
 }
 
 export function presentCatalogEntry(entry: CatalogEntry): CatalogView {

@@ -65,7 +65,7 @@ export const ReplaceRolePermissionsInput = z
   .superRefine(({ allow, deny }, context) => {
     const denied = new Set(deny);
     for (const [index, key] of allow.entries()) {
-      if (denied.has(key)) refuse(context, ["allow", index], "contradiction", `${key} is in deny as well.`);
+      if (denied.has(key)) refuse(context, ["allow", index], "contradiction", say("permissions.is-in-as-well", { key, other: "deny" }));
     }
   })
   .meta({ id: "ReplaceRolePermissionsInput", description: "The full set: a key in neither list follows the level of the role" });

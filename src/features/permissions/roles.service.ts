@@ -71,7 +71,7 @@ export function createRolePermissions(deps: RolePermissionsDeps) {
         group: "permissions",
         permission: permissionsPolicy.changeRole,
         input: { role_key: key, if_match: before.revision, input },
-        summary: summaryOf(`the staff role ${key}`, changedKeys(before.rules, wanted)),
+        summary: summaryOf("role", key, changedKeys(before.rules, wanted)),
         dangerous: dangerousOf(gained),
         rank: before.rank,
       });

@@ -150,7 +150,10 @@ async function readsOf({ read, access }: ExportDeps, userId: string): Promise<Da
   const keys = await read.apiKey.findMany({ where: { id: { in: clientIds } }, select: { id: true, name: true } });
   const programs = new Map(keys.map(({ id, name }) => [id, name]));
   const nameOf = (readerId: string, clientId: string): string => {
-    if (readerId === "") return say("privacy.a-moderation-client", { name: programs.get(clientId) ?? "gone since" });
+    if (readerId === "") {
+      const name = programs.get(clientId);
+      return name === undefined ? say("privacy.gone-client") : say("privacy.a-moderation-client", { name });
+    }
     const [member] = access.of(readerId).members;
     return member?.nick ?? member?.globalName ?? member?.username ?? say("privacy.a-staff-member");
   };

@@ -74,7 +74,7 @@ function statusStep(stood: RosterFacts, wanted: WantedChange, { at, mayCorrect }
   const event = eventTo(stood, status, mayCorrect);
   if (event !== null && !byLeave.has(event)) return { event, after: arrived(inNewStatus(stood, wanted, at), wanted, event, at) };
   const extra = { from: stood.status, action: status, allowed: statusesFrom(stood, mayCorrect) };
-  const detail = event === null ? undefined : "Start or end the leave with /staff/{discord_user_id}/loa: the roster follows it.";
+  const detail = event === null ? undefined : say("roster.leave-elsewhere");
   throw new ProblemError("invalid_transition", { ...(detail !== undefined && { detail }), extra });
 }
 

@@ -86,7 +86,7 @@ async function outsiders(db: Reader, { key, ranges }: CallsignPool): Promise<str
   if (count === 0) return [];
   const rows = await db.callsignSlot.findMany({ where, orderBy: { number: "asc" }, take: maxNamed, select: { callsign: true } });
   const names = rows.map(({ callsign }) => callsign).join(", ");
-  return [`${count.toString()} assigned outside the ranges: ${names}${count > rows.length ? ", …" : ""}.`];
+  return [say("callsigns.outside-ranges", { count, names: `${names}${count > rows.length ? ", …" : ""}` })];
 }
 
 /** Other pools whose callsigns differ from those of this one by their case at most. */

@@ -53,13 +53,13 @@ function templateErrors(field: keyof typeof known, template: string): FieldError
 function numberErrors(template: string): FieldError[] {
   const count = template.match(/\{n(:0\d)?\}/g)?.length ?? 0;
   if (count === 1) return [];
-  return [wrong(["template"], count === 0 ? "number_missing" : "number_repeated", "Write {n} or {n:03} once: it tells callsigns apart.")];
+  return [wrong(["template"], count === 0 ? "number_missing" : "number_repeated", say("callsigns.write-number"))];
 }
 
 /** What stands twice in a nickname cannot be told from the name any more. */
 function repeatedErrors(template: string): FieldError[] {
   const parts = template.match(/\{(callsign|name)\}/g) ?? [];
-  return new Set(parts).size === parts.length ? [] : [wrong(["nickname_template"], "repeated", "Write {callsign} and {name} once each.")];
+  return new Set(parts).size === parts.length ? [] : [wrong(["nickname_template"], "repeated", say("callsigns.write-both"))];
 }
 
 function bandErrors({ ranges, rank_bands: bands }: PoolRules, isRole?: (key: string) => boolean): FieldError[] {

@@ -1,4 +1,4 @@
-import { say } from "../../../kit/say.ts";
+import { say, term } from "../../../kit/say.ts";
 import type { Deps } from "../../deps.ts";
 import type { ReadClient, Tx, TransactionClient } from "../../../database/database.ts";
 import type { Prisma } from "../../../generated/sqlite/client.ts";
@@ -66,7 +66,7 @@ export function createLedger({ database, drafts, thresholds, clock, logger }: Le
     // Where confidential cases tip the scale, only those who may know of them may know of the sum.
     const secret = open < reached.points ? await secretCauseOf(tx.db, userId, tx.now) : undefined;
     const told = secret === undefined ? open : points;
-    const cause = `${counted(told)} in force; from ${reached.points.toString()} on, ${reached.action} is suggested.`;
+    const cause = say("cases.points-in-force", { points: told, threshold: reached.points, action: term(reached.action) });
     const caseNumber = secret ?? row.number;
     const reference = caseReference(caseNumber);
     const isNamed = !row.isConfidential && secret === undefined;
@@ -125,9 +125,4 @@ export function createLedger({ database, drafts, thresholds, clock, logger }: Le
 
 function thresholdOf(openKey: string): number {
   return Number(openKey.split(":")[2]);
-}
-
-/** `1 point is`, `3 points are`. */
-function counted(points: number): string {
-  return points === 1 ? "1 point is" : `${points.toString()} points are`;
 }

@@ -18,8 +18,7 @@ interface Details {
 /** One rule that spoke about a permission. */
 type Spoken = Reason & Details & { permission: string };
 
-const limits = ({ scope, expiresAt }: Spoken): string =>
-  `${scope === undefined ? "" : ` in the guild ${scope}`}${expiresAt instanceof Date ? ` until ${expiresAt.toISOString()}` : ""}`;
+const limits = ({ scope, expiresAt }: Spoken) => ({ guild: scope ?? "none", at: expiresAt?.toISOString() ?? "none" });
 
 const ownerSentences: Readonly<Record<string, string>> = {
   configuration: say("permissions.they-are-an-owner-by-the-configuration"),
@@ -33,11 +32,11 @@ const kinds: Readonly<Record<Step, { allows: boolean; sentence: (spoken: Spoken)
     allows: true,
     sentence: ({ source }) => ownerSentences[source] ?? say("permissions.they-are-an-owner-by-the-staff", { role: source }),
   },
-  suspension: { allows: false, sentence: (spoken) => `They are suspended${limits(spoken)}.` },
-  blacklist: { allows: false, sentence: (spoken) => `A severe blacklist record about them is in force${limits(spoken)}.` },
-  loa_policy: { allows: false, sentence: (spoken) => `They are on leave${limits(spoken)}, and leave takes access away here.` },
-  user_deny: { allows: false, sentence: (spoken) => `An entry of their own denies it${limits(spoken)}.` },
-  user_allow: { allows: true, sentence: (spoken) => `An entry of their own allows it${limits(spoken)}.` },
+  suspension: { allows: false, sentence: (spoken) => say("permissions.suspended", limits(spoken)) },
+  blacklist: { allows: false, sentence: (spoken) => say("permissions.severe-record", limits(spoken)) },
+  loa_policy: { allows: false, sentence: (spoken) => say("permissions.on-leave", { at: limits(spoken).at }) },
+  user_deny: { allows: false, sentence: (spoken) => say("permissions.own-entry-denies", limits(spoken)) },
+  user_allow: { allows: true, sentence: (spoken) => say("permissions.own-entry-allows", limits(spoken)) },
   role_deny: { allows: false, sentence: ({ ref }) => say("permissions.the-staff-role-denies-it", { role: ref ?? "" }) },
   role_allow: { allows: true, sentence: ({ ref }) => say("permissions.the-staff-role-allows-it", { role: ref ?? "" }) },
   default: {

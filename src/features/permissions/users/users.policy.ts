@@ -94,13 +94,12 @@ export function requireOffered(wanted: readonly Wanted[], guilds: ReadonlySet<st
 
 /** What is done to somebody's entries, in plain words. */
 export function userSummary(userId: string, edits: readonly Edit[]): string {
-  const keysOf = (effect: Wanted["effect"]): string[] =>
-    edits.flatMap(({ wanted }) => (wanted.effect === effect ? [`${wanted.key}${limits(wanted)}`] : []));
-  return summaryOf(`the user ${userId}`, { allow: keysOf("allow"), deny: keysOf("deny"), clear: keysOf("clear") });
+  const keysOf = (effect: Wanted["effect"]): string[] => edits.flatMap(({ wanted }) => (wanted.effect === effect ? [within(wanted)] : []));
+  return summaryOf("user", userId, { allow: keysOf("allow"), deny: keysOf("deny"), clear: keysOf("clear") });
 }
 
-function limits({ guildId, expiresAt }: Wanted): string {
-  return `${guildId === null ? "" : ` in the guild ${guildId}`}${expiresAt === null ? "" : ` until ${expiresAt.toISOString()}`}`;
+function within({ key, guildId, expiresAt }: Wanted): string {
+  return say("permissions.key-within", { key, guild: guildId ?? "none", at: expiresAt?.toISOString() ?? "none" });
 }
 
 /** As the audit keeps entries. */

@@ -64,7 +64,7 @@ export function createFixings({ roster, callsigns, staff }: FixingDeps): Fixings
       if (left.outcome !== "fixed") return left;
       const note = { causeReference: null, permission, reason: fixing.reason };
       const { held } = await callsigns.holdAllInTx(tx, fixing.person.userId, note);
-      return fixed(`${left.detail} Callsigns that rest: ${held.toString()}.`);
+      return fixed(`${left.detail} ${say("roster.callsigns-rest", { count: held })}`);
     },
 
     async begin(tx, { person, reason }) {

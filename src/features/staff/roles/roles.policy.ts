@@ -1,4 +1,4 @@
-import { say } from "../../../kit/say.ts";
+import { say, term } from "../../../kit/say.ts";
 import type { GuildState } from "../../../discord/guild-state.ts";
 import { ProblemError, validationProblem } from "../../../kernel/errors.ts";
 import { onWire } from "../../../kernel/wire.ts";
@@ -95,9 +95,8 @@ export function isAboutAccess(before: StaffRoleRecord | null, after: StaffRoleRe
 /** What a change does, in plain words. */
 export function summaryOf(key: string, before: StaffRoleRecord | null, after: StaffRoleRecord | null): string {
   if (after === null) return say("staff.delete-the-staff-role", { key });
-  const verb = before === null ? "Create" : "Change";
-  const count = after.discord.length;
-  return `${verb} the staff role ${key}: level ${after.level}, rank ${after.rank.toString()}, ${count.toString()} Discord role${count === 1 ? "" : "s"}.`;
+  const filled = { key, level: term(after.level), rank: after.rank, count: after.discord.length };
+  return say(before === null ? "staff.create-role" : "staff.change-role", filled);
 }
 
 /** The Discord roles (`guildId:roleId`) that stand for a staff role. */

@@ -15,7 +15,7 @@ const tellings: Readonly<Record<NativeActionKind, (guild: string, until: string 
 function summaryOf({ kind, guildId, until, reason, rule }: NativeAction): string {
   if (rule !== null) return say("timeline.automod-timed-them-out-on-the-server", { guild: guildId, rule });
   const told = tellings[kind as NativeActionKind](guildId, isoOrNull(until));
-  return reason === null ? told : `${told} Reason given: ${reason}`;
+  return reason === null ? told : say("timeline.reason-given", { told, reason });
 }
 
 /** What others did in Discord, with the reason they gave there. */

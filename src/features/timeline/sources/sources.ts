@@ -1,4 +1,4 @@
-import { say } from "../../../kit/say.ts";
+import { say, term } from "../../../kit/say.ts";
 import type {
   AccountLink,
   BlacklistVersion,
@@ -86,7 +86,7 @@ const blacklisted = sourceOf<BlacklistVersion>({
     const reason = event === "created" && reason_public !== null ? ` ${reason_public}` : "";
     return {
       event,
-      summary: `Blacklist record ${event}: ${category}, ${severity}.${reason}`,
+      summary: `${say("timeline.record", { event: term(event), category: term(category), severity: term(severity) })}${reason}`,
       userId: subject_id,
       reference: number,
       recordId: row.recordId,

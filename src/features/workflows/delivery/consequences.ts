@@ -109,7 +109,7 @@ export function createConsequences({ actions, effects, notices, guildState }: Co
     if (notice?.status === "pending")
       await tx.db.workflowEffect.updateMany({
         where: { ...placeOf(notice), status: "pending", attempts: 0 },
-        data: { status: "skipped", dueAt: null, detail: `${notice.detail} It was not sent: the act failed.`, updatedAt: tx.now },
+        data: { status: "skipped", dueAt: null, detail: `${notice.detail} ${say("workflows.not-sent")}`, updatedAt: tx.now },
       });
   }
 

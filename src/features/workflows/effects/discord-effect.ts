@@ -128,7 +128,7 @@ export function compensationOf(row: WorkflowEffect, { tx, reason, reworded = asS
     return { status: "reversed", detail: row.detail, amends: [discordEffect(ban, { id, detail, target: targetOf(row) })] };
   }
   if (words === undefined || discord.kind !== "message_user")
-    return { status: "reversed", detail: `${row.detail} It cannot be undone in Discord.`, amends: [] };
+    return { status: "reversed", detail: `${row.detail} ${say("workflows.cannot-be-undone")}`, amends: [] };
   const message = { kind: "message_user", userId: discord.userId, content: reworded(words), reason } as const;
   return {
     status: "reversed",
@@ -139,6 +139,6 @@ export function compensationOf(row: WorkflowEffect, { tx, reason, reworded = asS
 
 /** What was not done will not be. What the bot may have done all the same is due once more: nothing of it stays. */
 export function calledOff(row: WorkflowEffect, now: Date): { status: string; detail: string; dueAt?: Date } {
-  if (!mayBeDone(row)) return { status: "skipped", detail: `${row.detail} It was called off before it was done.` };
-  return { status: "skipped", detail: `${row.detail} It was called off while it was being done.`, dueAt: row.dueAt ?? now };
+  if (!mayBeDone(row)) return { status: "skipped", detail: `${row.detail} ${say("workflows.called-off-before")}` };
+  return { status: "skipped", detail: `${row.detail} ${say("workflows.called-off-while")}`, dueAt: row.dueAt ?? now };
 }

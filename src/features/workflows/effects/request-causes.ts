@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import type { CauseInForce, CauseSource, Place } from "../../../discord-actions/in-force.ts";
 import type { Tx } from "../../../database/database.ts";
 import { Prisma, type WorkflowEffect, type WorkflowRequest, type WorkflowSubject } from "../../../generated/sqlite/client.ts";
@@ -76,7 +77,9 @@ export function createRequestCauses(wake: () => void, events: Pick<EventsService
         if (cause.kind !== kind || row.status === "reversed") continue;
         // A ban that had not been there before would be lifted again by what is due for it.
         const change =
-          row.status !== "done" ? calledOff(row, tx.now) : { status: "reversed", detail: `${row.detail} It was lifted by ${by}.` };
+          row.status !== "done"
+            ? calledOff(row, tx.now)
+            : { status: "reversed", detail: `${row.detail} ${say("lists.it-was-lifted-by", { reference: by })}` };
         const where = { ...placeOf(causeIdOf(row)), status: row.status };
         await tx.db.workflowEffect.updateMany({ where, data: { ...change, dueAt: change.dueAt ?? null, updatedAt: tx.now } });
         tellRecoveredEffect(events, tx, { request: row.request, row, status: change.status });

@@ -7,7 +7,7 @@ import type { EffectInputs } from "./inputs.ts";
 import type { Approval, Blocker, Done, Effect, Reversal, SomeEffects } from "./types.ts";
 import type { Undone } from "../../../kernel/undo.ts";
 import { givingBlockers, type Giving } from "./giving.ts";
-import { dayOf, noteOf, untilOf, untilText } from "./words.ts";
+import { dayOf, noteOf, untilOf, dayOrNone } from "./words.ts";
 import { reasonOf } from "../requests/changes.ts";
 
 export type RosterKeys = "roster.demote" | "roster.probation" | "roster.suspend" | "roster.terminate" | "roster.trial";
@@ -32,11 +32,15 @@ export function createRosterEffects({ roster, staff, permissions }: RosterEffect
   }
 
   /** Somebody on the roster waits, until an end or until it is lifted. */
-  const halting = (to: "suspended" | "probation", preview: string, told: string): Effect<EffectInputs["roster.suspend"]> => ({
+  const halting = (
+    to: "suspended" | "probation",
+    preview: string,
+    told: "workflows.suspended-on-roster" | "workflows.on-probation",
+  ): Effect<EffectInputs["roster.suspend"]> => ({
     preview,
     apply(approval, { userId, length }) {
       const until = untilOf(length, approval.from);
-      return move(approval, userId, { event: "suspended", to, until }, `${told} ${untilText(until)}.`);
+      return move(approval, userId, { event: "suspended", to, until }, say(told, { at: dayOrNone(until) }));
     },
     undo,
   });
@@ -79,8 +83,8 @@ export function createRosterEffects({ roster, staff, permissions }: RosterEffect
       },
       undo,
     },
-    "roster.probation": halting("probation", say("workflows.they-are-put-on-probation"), "They are on probation"),
-    "roster.suspend": halting("suspended", say("workflows.they-are-suspended-on-the-roster"), "They are suspended on the roster"),
+    "roster.probation": halting("probation", say("workflows.they-are-put-on-probation"), "workflows.on-probation"),
+    "roster.suspend": halting("suspended", say("workflows.they-are-suspended-on-the-roster"), "workflows.suspended-on-roster"),
     "roster.demote": {
       preview: ({ roleKey }) => say("workflows.their-staff-role-becomes", { role: roleKey ?? "none" }),
       async check(approval, { userId, roleKey }) {

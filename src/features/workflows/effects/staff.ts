@@ -6,7 +6,7 @@ import type { SomeEffects, Blocker, Reversal, Approval, Done, Json } from "./typ
 import { ProblemError } from "../../../kernel/errors.ts";
 import type { CallsignsService } from "../../callsigns/callsigns.service.ts";
 import type { Undone } from "../../../kernel/undo.ts";
-import { noteOf, untilOf, untilText } from "./words.ts";
+import { noteOf, untilOf, dayOrNone } from "./words.ts";
 import { z } from "zod";
 import type { Tx } from "../../../database/database.ts";
 import type { WorkflowEffect } from "../../../generated/sqlite/client.ts";
@@ -105,7 +105,7 @@ export function createMeasureEffects({ staff }: MeasureEffectDeps): SomeEffects<
       async apply(approval, { userId, length }) {
         const until = untilOf(length, approval.from);
         const result = await staff.suspendInTx(approval.tx, { ...noteOf(approval), userId, until });
-        return [doneOf(result, `Their permissions are taken away ${untilText(until)}.`)];
+        return [doneOf(result, say("workflows.permissions-taken", { at: dayOrNone(until) }))];
       },
       undo: lift,
     },
@@ -117,9 +117,9 @@ export function createMeasureEffects({ staff }: MeasureEffectDeps): SomeEffects<
       async apply(approval, { subject, confidential, measure, dueAt }) {
         if (subject.kind === "server") return [{ status: "skipped", detail: say("workflows.a-server-has-no-permissions-to-take") }];
         const until = interimEnd(approval, dueAt);
-        const what = measure === "remove_from_queue" ? "They no longer work on requests" : "Their permissions are taken away";
+        const told = measure === "remove_from_queue" ? "workflows.no-requests" : "workflows.permissions-taken";
         const note = confidential ? quietly(approval) : noteOf(approval);
-        return [doneOf(await taken[measure](approval.tx, { ...note, userId: subject.id, until }), `${what} ${untilText(until)}.`)];
+        return [doneOf(await taken[measure](approval.tx, { ...note, userId: subject.id, until }), say(told, { at: dayOrNone(until) }))];
       },
       /** What was taken away says which of the two it was. */
       undo(reversal, row) {

@@ -1,3 +1,4 @@
+import {} from "../../../kit/say.ts";
 import { addSeconds } from "../../../kernel/clock.ts";
 import { parseDuration } from "../../../kernel/fields.ts";
 import type { Length } from "./inputs.ts";
@@ -24,9 +25,9 @@ export function penaltyEnd(length: Length, from: Date): Date {
   return addSeconds(from, parseDuration(timeoutLength(length)) ?? maxTimeout);
 }
 
-/** An end in words. */
-export function untilText(until: Date | null): string {
-  return until === null ? "until it is lifted" : `until ${dayOf(until)}`;
+/** An end as texts take it. */
+export function dayOrNone(until: Date | null): string {
+  return until === null ? "none" : dayOf(until);
 }
 
 /** A day for people, in UTC. */

@@ -1,3 +1,4 @@
+import { say } from "../../../kit/say.ts";
 import { z } from "zod";
 import { Snowflake, Timestamp, text } from "../../../kernel/fields.ts";
 import { effect, interimMeasures } from "../effects/inputs.ts";
@@ -82,7 +83,7 @@ export const investigation = kind({
   conflicts: ({ conflict_user_ids }) => conflict_user_ids,
   readers: ({ confidential, lead_user_id, team_user_ids }) =>
     confidential ? [...(lead_user_id === undefined ? [] : [lead_user_id]), ...team_user_ids] : undefined,
-  title: () => "Investigation",
+  title: () => say("workflows.investigation"),
   effects: ({ subject, allegation, category, confidential, interim, ...payload }) => {
     const dueAt = dateOf(payload.due_at);
     const people = { isConfidential: confidential, leadId: payload.lead_user_id, team: payload.team_user_ids, dueAt };

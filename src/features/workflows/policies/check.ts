@@ -61,14 +61,14 @@ function errorAt(field: keyof Policy, code: string, detail: string): FieldError 
 /** Where fewer people may do something than are needed for it. */
 export function warningsOf(staff: Staff, type: WorkflowKind, policy: Policy): Warning[] {
   const needs = [
-    { field: "approvals_grave", verb: "decide", needed: policy.approvals_grave, what: "An approval" },
-    { field: "reversals", verb: "reverse", needed: policy.reversals, what: "A reversal" },
+    { field: "approvals_grave", verb: "decide", needed: policy.approvals_grave, what: "approval" },
+    { field: "reversals", verb: "reverse", needed: policy.reversals, what: "reversal" },
   ] as const;
   return needs.flatMap(({ field, verb, needed, what }) => {
     const permission = `workflows.${type}.${verb}` as const;
     const found = countHolders(staff, permission, needed);
     if (found >= needed) return [];
-    const detail = `${what} can need ${needed.toString()} people, and ${found.toString()} hold ${permission}.`;
+    const detail = say(`workflows.${what}-too-few`, { needed, found, permission });
     return [{ code: "too_few_people", pointer: `/${field}`, detail }];
   });
 }
