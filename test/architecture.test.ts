@@ -51,7 +51,7 @@ const directions: Record<string, (from: string, to: Import) => boolean> = {
     from.startsWith("src/kernel/") && !/^(src\/kernel\/|src\/kit\/say\.ts$|node:|zod$)/.test(target),
   "infrastructure imports no feature": (from, { target }) => isInfrastructure(from) && featureOf(target) !== undefined,
   "operations import the kernel alone": (from, { target }) =>
-    from.startsWith("src/operations/") && target.startsWith("src/") && !/^src\/(operations|kernel)\//.test(target),
+    from.startsWith("src/operations/") && target.startsWith("src/") && !/^src\/(operations\/|kernel\/|kit\/say\.ts$)/.test(target),
   "the engine of commands imports no feature": (from, { target }) => from.startsWith("src/commands/") && featureOf(target) !== undefined,
   "the kit imports neither features nor transports": (from, { target }) =>
     from.startsWith("src/kit/") && target.startsWith("src/") && !isForKit(target),

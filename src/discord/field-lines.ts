@@ -1,6 +1,6 @@
 import type { FieldError } from "../kernel/errors.ts";
 import { datetimeText, otherForm, requiredText } from "../kernel/issue-texts.ts";
-import type { Translate } from "../kit/say.ts";
+import { type Translate, worded } from "../kit/say.ts";
 import { escapeText } from "./replies.ts";
 import { sentenceText } from "./sentence.ts";
 
@@ -107,7 +107,7 @@ function valuesText(values: readonly string[]): string {
 
 /** A place with what was given there, unless the sentence has it. */
 function placeText(name: string, values: ReadonlySet<string>, detail: string): string {
-  const unsaid = [...values].filter((value) => !detail.includes(value.replaceAll(/[`<@&#>]/g, "")));
+  const unsaid = [...values].filter((value) => !worded(detail).includes(value.replaceAll(/[`<@&#>]/g, "")));
   return unsaid.length === 0 ? name : `${name} (${valuesText(unsaid)})`;
 }
 

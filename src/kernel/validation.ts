@@ -33,11 +33,11 @@ export function pointer(path: readonly PropertyKey[]): string {
 
 const tooBig: Readonly<Record<string, string>> = { string: "too_long", array: "too_many", set: "too_many", map: "too_many" };
 const tooSmall: Readonly<Record<string, string>> = { string: "too_short", array: "too_few", set: "too_few", map: "too_few" };
-const idAsNumber = /^Send ids as strings/;
+const ofIds: ReadonlySet<string> = new Set([say("kernel.send-ids-as-strings-of-17-20"), say("kernel.send-ids-as-strings-of-17-20-2")]);
 
 function codeOf(issue: Issue): string {
   if (isAbsent(issue)) return "required";
-  if (idAsNumber.test(issue.message)) return "invalid_snowflake";
+  if (ofIds.has(issue.message)) return "invalid_snowflake";
   switch (issue.code) {
     case "invalid_type":
       return "invalid_type";

@@ -42,12 +42,18 @@ function formatOf(language: string, message: string): IntlMessageFormat {
   return format;
 }
 
+/** What nobody has filled in stands there by its name: a reply with a gap is better than none. */
+const orItsName: ProxyHandler<Filled> = {
+  has: () => true,
+  get: (values, name) => (Object.hasOwn(values, name) ? values[name as string] : `{${String(name)}}`),
+};
+
 /** A text of a language, in English where it has none, as its words and what is filled in; undefined where there is no such text. */
 function partsOf(language: string, key: string, values: Filled): readonly unknown[] | undefined {
   const own = languages[language]?.[key];
   const message = own ?? languages["en"]?.[key];
   if (message === undefined || !/[{}']/.test(message)) return message === undefined ? undefined : [message];
-  const parts = formatOf(own === undefined ? "en" : language, message).format(values);
+  const parts = formatOf(own === undefined ? "en" : language, message).format(new Proxy(values, orItsName) as Record<string, string>);
   return Array.isArray(parts) ? parts : [parts];
 }
 

@@ -10,7 +10,7 @@ import { ProblemError } from "../../kernel/errors.ts";
 import { picked, textIn } from "../../commands/input.ts";
 import { pressButton, buttonOf, rowOf } from "../../commands/press.ts";
 import { readView } from "../../commands/records.ts";
-import { translator, type Translate } from "../../kit/say.ts";
+import { translator, type Translate, worded } from "../../kit/say.ts";
 import type { Verbs } from "../../commands/verbs.ts";
 
 const command = "confirm";
@@ -122,7 +122,7 @@ function declinedText({ summary }: ConfirmationView, t: Translate): string {
 /** So much of a change is read at a glance, in a list or where it is picked. */
 const glance = 100;
 /** Whether whoever confirms it has to read more first: all of a long sentence, or what a program gave. */
-const isLong = ({ summary }: Pick<ConfirmationView, "summary">): boolean => summary.includes("\n") || summary.length > glance;
+const isLong = ({ summary }: Pick<ConfirmationView, "summary">): boolean => summary.includes("\n") || worded(summary).length > glance;
 const inShort = (view: ConfirmationView, t: Translate): string => cut(confirmedText(titleOf(view), t), 2 * glance);
 
 function lineOf(view: ConfirmationView, t: Translate, said: string = confirmedText(view.summary, t)): string {

@@ -1,4 +1,4 @@
-import { say, term } from "../../../kit/say.ts";
+import { say } from "../../../kit/say.ts";
 import { z } from "zod";
 import { Duration, Snowflake, Timestamp, text } from "../../../kernel/fields.ts";
 import { discordPenalties, discordPunishments, effect, punishmentActions, type Use } from "../effects/inputs.ts";
@@ -176,7 +176,7 @@ export const punishment = kind({
     if (measureOf(payload) === "none") return [];
     return discord.guild_ids.length === 0 ? "every" : discord.guild_ids;
   },
-  title: ({ action }) => say("workflows.punishment", { action: term(String(action)) }),
+  title: ({ action }) => say("workflows.punishment", { action: String(action) }),
   effects: (payload) => {
     const { user_id: userId, action, points, reason, rules, duration: length, discord, appeal_until: appealUntil } = payload;
     const measure = measureOf(payload);
