@@ -50,7 +50,7 @@ export const benchmark: Benchmark = {
       return {
         ...toTable(measured),
         note: note.join("; "),
-        picture: { path: picture, svg: plotThroughput(measured) },
+        picture: { path: picture, svg: await plotThroughput(measured) },
       };
     } finally {
       await processes.end();

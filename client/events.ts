@@ -110,12 +110,7 @@ async function* readStream(
   silenceMs: number,
 ): AsyncGenerator<Said, void> {
   const silence = new AbortController();
-  const said: Said[] = [];
-  const parser = createParser({
-    // Told of before the event that stands there.
-    onId: (id) => void said.push({ position: Number(id) }),
-    onEvent: (message) => void said.push({ ...(message.id !== undefined && said.pop()), message }),
-  });
+  const partsOf = createReader();
   let timer = setTimeout(() => silence.abort(), silenceMs);
   const stop = (): void => silence.abort(ended.reason);
   ended.addEventListener("abort", stop, { once: true });
@@ -126,8 +121,7 @@ async function* readStream(
       if (done) return;
       clearTimeout(timer);
       timer = setTimeout(() => silence.abort(), silenceMs);
-      parser.feed(value);
-      yield* said.splice(0);
+      yield* partsOf(value);
     }
   } catch (error) {
     if (ended.aborted || !isPassing(error)) throw error;
@@ -136,4 +130,26 @@ async function* readStream(
     ended.removeEventListener("abort", stop);
     silence.abort();
   }
+}
+
+/** Turns the text of a stream, in whatever pieces it comes, into its parts. The parser passes over a position where no event stands. */
+function createReader(): (text: string) => Said[] {
+  let rest = "";
+  let position: number | undefined;
+  const said: Said[] = [];
+  const say = (part: Said): void => {
+    said.push({ ...part, ...(position !== undefined && { position }) });
+    position = undefined;
+  };
+  const parser = createParser({ onEvent: (message) => say({ message }) });
+  return (text) => {
+    const lines = (rest + text).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) {
+      if (line.startsWith("id:")) position = Number(line.slice("id:".length));
+      parser.feed(`${line}\n`);
+      if (line.trim() === "" && position !== undefined) say({});
+    }
+    return said.splice(0);
+  };
 }

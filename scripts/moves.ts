@@ -1,22 +1,12 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { tableOf } from "../src/commands/doors.ts";
 import { defaultPolicy } from "../src/features/workflows/policies/policies.ts";
 import { actions, moves } from "../src/features/workflows/state/table.ts";
 import { workflowKinds } from "../src/kernel/vocabulary.ts";
 
-/**
- * Makes the tables of `docs/workflows.md` between their markers anew from the code; everything else on the page stays.
- * `--check` changes nothing and ends with 1 when the page is not up to date.
- */
 const path = fileURLToPath(new URL("../docs/workflows.md", import.meta.url));
 const code = (text: string): string => `\`${text}\``;
-
-/** A table as the formatter writes it. */
-function tableOf(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const widths = head.map((_, column) => Math.max(...[head, ...rows].map((row) => (row[column] ?? "").length)));
-  const line = (row: readonly string[]): string => `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")} |`;
-  return [line(head), line(widths.map((width) => "-".repeat(width))), ...rows.map(line)].join("\n");
-}
 
 function movesTable(): string {
   const rows = actions.map((action) => {
@@ -49,11 +39,8 @@ function withTable(page: string, name: string, table: string): string {
   return page.replace(place, (_whole, before: string, after: string) => `${before}\n${table}\n\n${after}`);
 }
 
-const page = readFileSync(path, "utf8");
-const made = withTable(withTable(page, "kinds", kindsTable()), "moves", movesTable());
-
-if (!process.argv.includes("--check")) writeFileSync(path, made);
-else if (made !== page) {
-  process.stderr.write("docs/workflows.md is not up to date: npx tsx scripts/moves.ts\n");
-  process.exitCode = 1;
+/** The tables of `docs/workflows.md` between their markers come from the code; everything else on the page stays. */
+export function writeWorkflowsPage(): void {
+  const page = readFileSync(path, "utf8");
+  writeFileSync(path, withTable(withTable(page, "kinds", kindsTable()), "moves", movesTable()));
 }

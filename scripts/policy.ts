@@ -1,11 +1,11 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { openApiDocument } from "../src/app/document.ts";
+import { tableOf } from "../src/commands/doors.ts";
 import { catalog, type CatalogEntry } from "../src/kernel/permissions.ts";
 
 /**
- * Makes the tables of routes and permissions in `docs/permissions.md` anew from the code; everything else on the page stays.
- * `--check` changes nothing and ends with 1 when the page is not up to date.
+ * The tables of routes and permissions in `docs/permissions.md` come from the code; everything else on the page stays.
  *
  * Two things are decided on the page because the document does not tell them: which limit a route counts against, and whether
  * even a key with `system.act` has to name somebody (`always`), or only who wants a change (`to change`). What the page says of a known route stays.
@@ -32,13 +32,6 @@ const { paths, components } = openApiDocument() as {
 };
 const path = fileURLToPath(new URL("../docs/permissions.md", import.meta.url));
 const none = "–";
-
-/** A table as the formatter writes it. */
-function tableOf(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const widths = head.map((_, column) => Math.max(...[head, ...rows].map((row) => (row[column] ?? "").length)));
-  const line = (row: readonly string[]): string => `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")} |`;
-  return [line(head), line(widths.map((width) => "-".repeat(width))), ...rows.map(line)].join("\n");
-}
 
 const code = (text: string): string => `\`${text}\``;
 
@@ -100,12 +93,8 @@ function withTable(page: string, heading: string, table: string): string {
   return page.replace(place, (_whole, before: string) => before + table);
 }
 
-const page = readFileSync(path, "utf8");
-const permissions = tableOf(["Permission", "From level", "Danger", "Scopes", "What it allows"], catalog.map(permissionRow));
-const made = withTable(withTable(page, "Routes", routesTable(page)), "Permissions", permissions);
-
-if (!process.argv.includes("--check")) writeFileSync(path, made);
-else if (made !== page) {
-  process.stderr.write("docs/permissions.md is not up to date: npx tsx scripts/policy.ts\n");
-  process.exitCode = 1;
+export function writePermissionsPage(): void {
+  const page = readFileSync(path, "utf8");
+  const permissions = tableOf(["Permission", "From level", "Danger", "Scopes", "What it allows"], catalog.map(permissionRow));
+  writeFileSync(path, withTable(withTable(page, "Routes", routesTable(page)), "Permissions", permissions));
 }

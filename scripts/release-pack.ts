@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { bundleClient } from "./bundle-client.ts";
 import { bundle, program } from "./bundle.ts";
+import { writeClientTypes } from "./client-types.ts";
 
 /**
  * Makes `provost-<version>.tgz`, which npm installs without this repository: the build, the client, and as its only package the addon of SQLite, with
@@ -76,6 +77,7 @@ const shrinkwrap = { name, version, lockfileVersion: 3, requires: true, packages
 
 const folder = mkdtempSync(join(tmpdir(), "provost-release-"));
 try {
+  await writeClientTypes();
   await bundle(join(folder, "dist"), program);
   await bundleClient(join(folder, "dist/client"));
   for (const path of shipped) cpSync(join(root, path), join(folder, path), { recursive: true });

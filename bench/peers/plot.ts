@@ -1,13 +1,24 @@
-import * as Plot from "@observablehq/plot";
-import { parseHTML } from "linkedom";
+import { pathToFileURL } from "node:url";
+import { requireOnDemand } from "../../scripts/on-demand.ts";
 import { operations } from "./peer.ts";
 import { type Measured, of } from "./results.ts";
+
+/** What is used of packages that are installed when a picture is drawn. */
+interface Plot {
+  plot(options: object): { setAttribute(name: string, value: string): void; readonly outerHTML: string };
+  barX(data: readonly object[], options: object): object;
+  text(data: readonly object[], options: object): object;
+  ruleX(data: readonly number[], options?: object): object;
+}
+interface Dom {
+  parseHTML(html: string): { document: object };
+}
 
 /** The names stand in the order in which they were measured, ours first. */
 const colours = ["#4269d0", "#9498a0", "#c7c9cd"];
 
 /** Requests per second of each server and operation, as multiples of what the first peer does. @param measured ours first @returns an SVG document */
-export function plotThroughput(measured: readonly Measured[]): string {
+export async function plotThroughput(measured: readonly Measured[]): Promise<string> {
   const base = measured[1];
   if (base === undefined) throw new Error("there is nothing to compare with");
   const names = measured.map(({ peer }) => peer.name);
@@ -19,7 +30,9 @@ export function plotThroughput(measured: readonly Measured[]): string {
   );
   // Beside the longest bar there is room for its label.
   const most = Math.max(...bars.map(({ times }) => times)) * 1.15;
-  const { document } = parseHTML("<html></html>");
+  const require = await requireOnDemand("plot");
+  const Plot = (await import(pathToFileURL(require.resolve("@observablehq/plot")).href)) as Plot;
+  const { document } = (require("linkedom") as Dom).parseHTML("<html></html>");
   const svg = Plot.plot({
     document,
     width: 720,

@@ -86,7 +86,7 @@ async function folderOfNode(modules: string): Promise<string> {
 async function fingerprint(): Promise<string> {
   const lock = JSON.parse(await readFile(join(root, "package-lock.json"), "utf8")) as { packages: Record<string, { dev?: boolean }> };
   const needed = Object.entries(lock.packages).filter(([path, { dev }]) => path !== "" && dev !== true);
-  const scripts = await Promise.all(["addon.js", "trim.js"].map((name) => readFile(join(root, "scripts", name), "utf8")));
+  const scripts = await Promise.all(["postinstall.js", "addon.js", "trim.js"].map((name) => readFile(join(root, "scripts", name), "utf8")));
   return createHash("sha256")
     .update(JSON.stringify([versions.node, needed, scripts]))
     .digest("hex")

@@ -71,11 +71,11 @@ const head = `# Two doors
 Everything that can be done over HTTP can be done in Discord, with the same rights, the same refusals and the same audit. Each line is one
 operation of the HTTP door and the commands, menus and buttons that lead to the same verb; where there is none, the line says why.
 
-This page is made from the code: \`npm run -s doors\`.
+This page is made from the code: \`npm run generate\`.
 `;
 
 /** As the formatter writes it. */
-function tableOf(heads: readonly string[], rows: readonly (readonly string[])[]): string {
+export function tableOf(heads: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = heads.map((_, column) => Math.max(...[heads, ...rows].map((row) => (row[column] ?? "").length)));
   const line = (row: readonly string[]): string => `| ${row.map((text, column) => text.padEnd(widths[column] ?? 0)).join(" | ")} |`;
   return [line(heads), line(widths.map((width) => "-".repeat(width))), ...rows.map(line)].join("\n");

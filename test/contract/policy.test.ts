@@ -14,7 +14,7 @@ interface GuardedOperation extends Operation {
 }
 
 const shared = shareWorld();
-const refresh = "docs/permissions.md is behind the code: npx tsx scripts/policy.ts";
+const refresh = "docs/permissions.md is behind the code: npm run generate";
 
 test("the page of the policy names exactly the routes there are, with what they ask for", () => {
   const documented = documentedRoutes.map((route) => {

@@ -80,7 +80,7 @@ describe.each(languages)("the gallery (%s)", (language: Reading["language"], loc
       const path = join(folder, language, `${area}.md`);
       const text = pageOf(area, exhibits, stage);
       if (isWriting) await writeFile(path, text);
-      else expect(await readFile(path, "utf8").catch(() => ""), `${area}: npm run gallery writes it anew`).toBe(text);
+      else expect(await readFile(path, "utf8").catch(() => ""), `${area}: npm run generate -- gallery writes it anew`).toBe(text);
     }
   });
 });

@@ -2,10 +2,10 @@ import { once } from "node:events";
 import { rmSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
-import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { inject } from "vitest";
+import { requireOnDemand } from "../../scripts/on-demand.ts";
 
 /** What is used of a package that has no types. */
 type S3rver = new (options: object) => { callback(): RequestListener; configureBuckets(): Promise<unknown> };
@@ -13,7 +13,7 @@ interface Signing {
   getStringToSign: (canonical: { uri: string }, signature: unknown) => string;
 }
 
-const require = createRequire(import.meta.url);
+const require = await requireOnDemand("s3rver");
 const S3rver = require("@20minutes/s3rver") as S3rver;
 const signing = require("@20minutes/s3rver/lib/signature/v4.js") as Signing;
 const { getStringToSign } = signing;
