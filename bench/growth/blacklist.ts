@@ -1,7 +1,7 @@
 import { blacklistActions, type BlacklistAction } from "../../src/features/blacklist/side-effects.ts";
 import { presentRecord } from "../../src/features/blacklist/blacklist.policy.ts";
 import { rowOf } from "../../src/features/blacklist/records.ts";
-import { wordRows } from "../../src/features/blacklist/words.ts";
+import { wordRows } from "../../src/features/blacklist/changes.ts";
 import type { BlacklistRecord } from "../../src/generated/sqlite/client.ts";
 import type { GrowthStore } from "./list.ts";
 import { arbitrary, days, few, idOf, oneOf, sentence, snowflake, timeOf } from "./values.ts";

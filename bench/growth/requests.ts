@@ -1,4 +1,4 @@
-import { placesOf } from "../../src/features/workflows/requests/places.ts";
+import { placesOf } from "../../src/features/workflows/requests/changes.ts";
 import { isRestricted } from "../../src/features/workflows/requests/workflows.policy.ts";
 import { openStatuses, type Status } from "../../src/features/workflows/state/table.ts";
 import type { WorkflowKind } from "../../src/kernel/vocabulary.ts";

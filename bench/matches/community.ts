@@ -2,8 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
-import { openDatabase, type Database } from "../../src/database/database.ts";
-import { migrate } from "../../src/database/migrate.ts";
+import { openDatabase, type Database, migrate } from "../../src/database/database.ts";
 import { hashOf } from "./part.ts";
 
 /** A stored community of people with servers. */

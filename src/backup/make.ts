@@ -1,20 +1,19 @@
 import { createWriteStream } from "node:fs";
-import { readFile, rm } from "node:fs/promises";
+import { readFile, rm, rename, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { Config } from "../config/config.ts";
 import type { S3Keys } from "../config/secrets.ts";
 import { parseEvidencePlace } from "../config/values.ts";
-import { dialectOf } from "../database/dialect.ts";
+import { dialectOf, sqliteFile } from "../database/dialect.ts";
 import { ensureFolder } from "../database/folder.ts";
 import type { PublicKey } from "../features/audit/sign.ts";
 import { createOutsideStore } from "../features/evidence/stores/create-store.ts";
 import { evidencePath } from "../features/evidence/stores/folder.ts";
-import { ifMissing } from "../kernel/files.ts";
+import { ifMissing, syncToDisk } from "../kernel/files.ts";
 import { fileError, OperatorError, operatorText } from "../kernel/operator-errors.ts";
 import { version } from "../version.ts";
 import { isThere } from "./disk.ts";
-import { growJournalCopy } from "./journal-copy.ts";
 import {
   checkpointsName,
   databaseNames,
@@ -27,10 +26,117 @@ import {
   type Manifest,
 } from "./manifest.ts";
 import { backupName, partialName, removeLeftovers, thinOut } from "./shelf.ts";
-import { copyDatabase, type Snapshot } from "./snapshot.ts";
-import { isEvidenceNamed, openSource, type NamedEvidence, type Source } from "./source.ts";
+import {
+  isEvidenceNamed,
+  openSource,
+  type NamedEvidence,
+  type Source,
+  evidenceNamed,
+  evidenceNotInside,
+  factsOf,
+  readSqlite,
+  type Facts,
+} from "./source.ts";
 import { verifyBackup, type VerifyOptions } from "./verify.ts";
 import { openWriter, type BackupWriter } from "./writer.ts";
+import { databaseRefusal } from "../database/refusals.ts";
+import { requireTool, runTool } from "./postgres-tools.ts";
+
+/** What one moment of the database was. */
+interface Snapshot extends Facts {
+  /** The files of evidence that its rows name, and that are not in it. */
+  evidence: NamedEvidence[];
+  /** Where they are to be in it, and are not: the hashes of files. */
+  missing: string[];
+}
+
+async function snapshotOf(source: Source): Promise<Snapshot> {
+  const facts = await factsOf(source);
+  const isInside = facts.evidence_store === "database";
+  return { ...facts, evidence: isInside ? [] : await evidenceNamed(source), missing: isInside ? await evidenceNotInside(source) : [] };
+}
+
+/**
+ * Copy a database as it is in one moment, beside everything that writes it.
+ * @param file where the copy goes: a SQLite database, or an archive of `pg_dump`
+ * @throws Error in words for the operator
+ */
+async function copyDatabase(url: string, file: string): Promise<Snapshot> {
+  try {
+    return await (dialectOf(url) === "sqlite" ? copySqlite(sqliteFile(url), file) : copyPostgres(url, file));
+  } catch (error) {
+    throw databaseRefusal(url, error);
+  }
+}
+
+/**
+ * `VACUUM INTO` reads in one transaction, so that writers go on and the copy is of one moment. The online backup of SQLite begins anew whenever
+ * another process writes, and with 200 writes a second it never ends. The copy also leaves out free pages, and with them what was deleted.
+ */
+async function copySqlite(from: string, file: string): Promise<Snapshot> {
+  const db = readSqlite(from);
+  try {
+    db.prepare("VACUUM INTO ?").run(file);
+  } catch (error) {
+    await rm(file, { force: true });
+    throw error;
+  } finally {
+    db.close();
+  }
+  await syncToDisk(file);
+  const copy = await openSource(`file:${file}`);
+  try {
+    return await snapshotOf(copy);
+  } finally {
+    await copy.close();
+  }
+}
+
+/** The transaction that reads the facts hands its moment on to `pg_dump`. */
+async function copyPostgres(url: string, file: string): Promise<Snapshot> {
+  const source = await openSource(url);
+  try {
+    const [server] = await source.query("SELECT current_setting('server_version_num') AS version");
+    await requireTool("pg_dump", url, Number(server?.["version"]));
+    await source.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+    const [exported] = await source.query("SELECT pg_export_snapshot() AS id");
+    const snapshot = await snapshotOf(source);
+    const argv = ["--format=custom", "--no-owner", "--no-privileges", `--snapshot=${String(exported?.["id"])}`, `--file=${file}`];
+    await runTool("pg_dump", argv, url);
+    await source.query("COMMIT");
+    return snapshot;
+  } finally {
+    await source.close();
+  }
+}
+
+/**
+ * Add to a copy of the journal of deletions what it does not have yet. A line that is being written while this reads is left for the next time; the
+ * journal itself is never touched, as a running server writes it.
+ * @returns how many lines the copy has
+ */
+async function growJournalCopy(copy: string, journals: readonly string[]): Promise<number> {
+  const kept = await linesOf(copy);
+  const before = kept.size;
+  for (const journal of journals) for (const line of await linesOf(journal)) kept.add(line);
+  if (kept.size === before && before > 0) return before;
+  const partial = `${copy}.partial`;
+  await writeFile(partial, [...kept].map((line) => `${line}\n`).join(""), { mode: 0o600 });
+  await syncToDisk(partial);
+  await rename(partial, copy);
+  await syncToDisk(dirname(copy));
+  return kept.size;
+}
+
+async function linesOf(path: string): Promise<Set<string>> {
+  const text = await readFile(path, "utf8").catch(ifMissing(""));
+  return new Set(
+    text
+      .slice(0, text.lastIndexOf("\n") + 1)
+      .split("\n")
+      .filter((line) => line !== ""),
+  );
+}
 
 export interface BackupOptions {
   config: Pick<Config, "dataDir" | "database" | "auditCheckpoints" | "erasureJournal" | "erasureJournalCopy" | "evidenceS3">;

@@ -21,8 +21,7 @@ import { dropEverything, requireEmpty, requireEmptyFolder } from "./empty.ts";
 import { checkpointsName, databaseNames, instanceName, journalName, keyMarksName, type Manifest } from "./manifest.ts";
 import { findMarker, removeMarker, writeMarker, type Begun } from "./marker.ts";
 import { restorePostgres } from "./postgres-tools.ts";
-import { entriesOf } from "./reader.ts";
-import { verifyBackup } from "./verify.ts";
+import { entriesOf, verifyBackup } from "./verify.ts";
 import { writeFrom } from "./writer.ts";
 
 export interface RestoreOptions {

@@ -1,16 +1,75 @@
-import { mkdir, rm } from "node:fs/promises";
+import { mkdir, rm, readdir, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { OperatorError } from "../kernel/operator-errors.ts";
+import { join, relative } from "node:path";
+import { OperatorError, fileError } from "../kernel/operator-errors.ts";
 import type { PublicKey } from "../features/audit/sign.ts";
 import { requireEmpty } from "./empty.ts";
 import { restorePostgres, runTool } from "./postgres-tools.ts";
 import { checkDatabase } from "./check-database.ts";
 import { measure } from "./disk.ts";
 import { checkpointsName, databaseNames, evidenceHash, Manifest, manifestName, type BackupFile } from "./manifest.ts";
-import { entriesOf, type Entry } from "./reader.ts";
 import { partialName } from "./shelf.ts";
 import { writeFrom } from "./writer.ts";
+import { createReadStream } from "node:fs";
+import { pipeline } from "node:stream/promises";
+import { createGunzip } from "node:zlib";
+import { extract } from "tar-stream";
+
+/** A file of a backup. Its chunks have to be read before the next file is asked for. */
+interface Entry {
+  name: string;
+  chunks: AsyncIterable<Buffer>;
+}
+
+/**
+ * Every file of a backup, in the order in which it was written; of a plain folder in the order of names.
+ * @throws OperatorError when there is no such backup, or when the archive is damaged or cut off
+ */
+export async function* entriesOf(path: string): AsyncGenerator<Entry, void, void> {
+  const found = await stat(path).catch((error: unknown) => {
+    throw fileError(error, { path });
+  });
+  yield* found.isDirectory() ? ofFolder(path) : ofArchive(path);
+}
+
+async function* ofFolder(path: string): AsyncGenerator<Entry, void, void> {
+  const files = (await readdir(path, { recursive: true, withFileTypes: true })).filter((entry) => !entry.isDirectory());
+  for (const file of files.map(({ parentPath, name }) => join(parentPath, name)).toSorted())
+    yield { name: relative(path, file), chunks: createReadStream(file, { highWaterMark: 1 << 18 }) };
+}
+
+async function* ofArchive(path: string): AsyncGenerator<Entry, void, void> {
+  const tar = extract();
+  const read = pipeline(createReadStream(path, { highWaterMark: 1 << 18 }), createGunzip(), tar);
+  // A failure reaches the reader by the archive; this only keeps it from ending the process before.
+  read.catch(() => undefined);
+  try {
+    for await (const entry of tar) {
+      if (entry.header.type === "directory") entry.resume();
+      else yield { name: entry.header.name, chunks: wordedFailures(path, entry) };
+    }
+    await read;
+  } catch (error) {
+    throw damaged(path, error);
+  } finally {
+    tar.destroy();
+  }
+}
+
+/** An archive that ends too early fails where a file of it is read. */
+async function* wordedFailures(path: string, chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, void> {
+  try {
+    yield* chunks;
+  } catch (error) {
+    throw damaged(path, error);
+  }
+}
+
+function damaged(path: string, error: unknown): OperatorError {
+  if (error instanceof OperatorError) return error;
+  const why = error instanceof Error ? error.message : String(error);
+  return new OperatorError(`${path} is damaged or was cut off (${why}). Take another backup.`, { cause: error });
+}
 
 export interface VerifyOptions {
   /** Keys the signed positions may be signed with. */

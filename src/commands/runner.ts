@@ -1,17 +1,16 @@
 import type { Operator } from "../config/config.ts";
-import type { Choice, Command, Control, Form, Reply } from "../discord/command.ts";
+import type { Choice, Command, Control, Form, Reply, MenuInteraction, Opened } from "../discord/command.ts";
 import type { CommandIds } from "../discord/registration/command-ids.ts";
 import type { Call } from "../kernel/call.ts";
-import { refusalIn, RefusedCommand, withOffer } from "../discord/refusal.ts";
+import { refusalIn, RefusedCommand, withOffer, type Offer } from "../discord/refusal.ts";
 import type { Clock } from "../kernel/clock.ts";
-import { ProblemError, problems } from "../kernel/errors.ts";
+import { ProblemError, problems, type ProblemCode } from "../kernel/errors.ts";
 import { isHeld } from "../kernel/held.ts";
 import type { Page } from "../kernel/page.ts";
 import { annotated } from "../operations/route.ts";
-import type { Entry, CommandInput, SourceSpec, Wording } from "./entry.ts";
+import type { Entry, CommandInput, SourceSpec, Wording, MenuSpec, MenuTarget } from "./entry.ts";
 import { givenFinder } from "./given-fields.ts";
-import { asksForm, checkBeforeForm, type CheckDeps, maySee } from "./form-checks.ts";
-import { createFormOffers } from "./form-offers.ts";
+import { asksForm, checkBeforeForm, type CheckDeps, maySee, refusedOptions } from "./form-checks.ts";
 import {
   answerFormId,
   answerMode,
@@ -24,19 +23,106 @@ import {
   withMends,
   withNumbers,
   withoutForm,
+  againRow,
 } from "./forms.ts";
 import { parseForm, parseOptions, joined } from "./input.ts";
 import { heldReply, pickedIn, pressed, buttonOf, rowOf } from "./press.ts";
 import type { PendingInteraction, PendingInteractions } from "./pending-interactions.ts";
 import { createLists } from "./lists.ts";
-import { menuCommand, type MenuSteps } from "./menus.ts";
 import { commandPayloads } from "./payloads.ts";
 import { rawReply } from "./gallery.ts";
 import { showView } from "./show.ts";
 import { type CommandTable, nameOf } from "./table.ts";
 import { timeChoices, withTimes } from "./time-options.ts";
-import { say, translator } from "../kit/say.ts";
+import { say, translator, type Translate } from "../kit/say.ts";
 import type { Verbs } from "./verbs.ts";
+import { typedOffer } from "../discord/typed.ts";
+import { isDenial } from "../kernel/denied.ts";
+
+type OfferFor = (error: unknown, asked: PendingInteraction, call: Call, t: Translate) => Offer;
+
+const aboutGiven: ReadonlySet<ProblemCode> = new Set(["validation_failed", "record_not_found"]);
+
+/** What a refusal of a command with a form offers, so that nothing has to be typed again. */
+function createFormOffers({ entries, entryOf }: Pick<CommandTable, "entries" | "entryOf">, kept: PendingInteractions) {
+  /** The form asks for the options that were refused, where it has room for them. */
+  function mended(error: unknown, asked: PendingInteraction, call: Call): PendingInteraction {
+    const refusal = refusalIn(error);
+    if (refusal === undefined) return asked;
+    const mends = refusedOptions(entryOf(asked.entry), asked.given, call, refusal).map(({ name }) => name);
+    return { ...asked, mends: [...new Set([...(asked.mends ?? []), ...mends])] };
+  }
+
+  /** Before the form was seen: it is offered where it can ask for what was refused, and otherwise the command has to be given again. */
+  const beforeForm: OfferFor = (error, asked, call, t) => {
+    const refusal = refusalIn(error);
+    if (refusal === undefined || isDenial(error)) return {};
+    const [entry, again] = [entryOf(asked.entry), mended(error, asked, call)];
+    if (withMends(entry, again.mends) !== entry) return { components: [againRow(kept, again, t)] };
+    // What does not lie in what was given is the same at another try.
+    if (!aboutGiven.has(refusal.code)) return {};
+    return { notes: [entries.includes(entry) ? t("say command-again", { command: asked.entry }) : t("say menu-again")] };
+  };
+
+  /** After a form was sent. The answer to the form has what was typed, so that nothing is lost where another try is of no use. */
+  const afterForm: OfferFor = (error, asked, call, t) => {
+    if (isDenial(error)) return {};
+    return {
+      components: [againRow(kept, mended(error, asked, call), t)],
+      ...(refusalIn(error) === undefined && { notes: [t("say look-first")] }),
+    };
+  };
+
+  /** After a question that followed a form: its answer does not have what was typed. */
+  const afterQuestion: OfferFor = (error, asked, call, t) => {
+    const form = entryOf(asked.entry).form ?? [];
+    const values = form.flatMap(({ name }) => {
+      const value = asked.given.values[name];
+      return value === undefined ? [] : [[name, value.toString()] as const];
+    });
+    const typed = typedOffer({ values: Object.fromEntries(values), files: (asked.given.files["files"] ?? []).map((file) => file.name) }, t);
+    const offer = afterForm(error, asked, call, t);
+    return { ...offer, files: typed.files, notes: [...(offer.notes ?? []), ...typed.notes] };
+  };
+
+  return { beforeForm, afterForm, afterQuestion };
+}
+
+/** How an entry goes on once it is known what it is given. */
+interface MenuSteps {
+  menus: readonly MenuSpec[];
+  opens(asked: PendingInteraction, language: string, call: () => Promise<Call>): Opened;
+  start(asked: PendingInteraction, call: Call, language: string): Promise<Reply>;
+}
+
+/** A command of a menu: the entry it is a short way to, given what it was used on. */
+export function menuCommand(payload: Command["payload"], { menus, opens, start }: MenuSteps): Command {
+  const askedBy = (name: string, interaction: MenuInteraction): PendingInteraction => askedWith(menus, name, interaction);
+
+  return {
+    payload,
+    opens: (_path, interaction, call) =>
+      interaction.isChatInputCommand() ? undefined : opens(askedBy(payload.name, interaction), interaction.locale, call),
+    menu: (call, interaction) => start(askedBy(payload.name, interaction), call, interaction.locale),
+  };
+}
+
+function askedWith(menus: readonly MenuSpec[], name: string, interaction: MenuInteraction): PendingInteraction {
+  const menu = menus.find((one) => one.name === name);
+  if (menu === undefined) throw new ProblemError("invalid_transition", { detail: say("commands.this-command-is-not-known-any-more") });
+  const given = { values: menu.values(targetOf(interaction)), files: {}, channel: interaction.channelId };
+  return { userId: interaction.user.id, entry: menu.entry, given, cursors: [] };
+}
+
+function targetOf(interaction: MenuInteraction): MenuTarget {
+  if (!interaction.isMessageContextMenuCommand()) return { user: interaction.targetId };
+  const { targetMessage, targetId, channelId, guildId } = interaction;
+  const message = { id: targetId, channel: channelId, guild: guildId };
+  const { author, webhookId, applicationId } = targetMessage;
+  // An answer of an application names it as its web-hook, too, and is by its account.
+  const isWebhook = webhookId === author.id && webhookId !== applicationId;
+  return { user: isWebhook ? undefined : author.id, message };
+}
 
 const choiceLimit = 25;
 

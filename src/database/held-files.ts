@@ -4,8 +4,27 @@ import { open, type FileHandle } from "node:fs/promises";
 import { dirname } from "node:path";
 import { ProblemError } from "../kernel/errors.ts";
 import { syncToDisk } from "../kernel/files.ts";
-import { createFlush } from "./flush.ts";
 import type { Logger } from "./write.ts";
+
+/**
+ * Let many callers share a flush to the disk. Callers that arrive during one share the next.
+ * @param sync flushes what is written by now @returns resolves when what was written before the call survives a power loss; rejects as `sync` does
+ */
+function createFlush(sync: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | undefined;
+  let next: Promise<void> | undefined;
+
+  function start(): Promise<void> {
+    next = undefined;
+    running = sync().finally(() => (running = undefined));
+    return running;
+  }
+
+  return () => {
+    if (running === undefined) return start();
+    return (next ??= running.then(start, start));
+  };
+}
 
 /** Device and inode: the file itself, whatever its name. */
 type FileId = string;

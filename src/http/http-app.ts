@@ -5,25 +5,22 @@ import type { Operator } from "../config/config.ts";
 import type { Claims } from "../cluster/claims.ts";
 import type { Clock } from "../kernel/clock.ts";
 import type { NoteDenied } from "../kernel/denied.ts";
-import { ProblemError } from "../kernel/errors.ts";
+import { ProblemError, validationProblem, type FieldError } from "../kernel/errors.ts";
 import { createSemaphore, type SemaphoreOptions } from "../kernel/semaphore.ts";
 import { checkRoutes, type KnownPermissions } from "../operations/answer-check.ts";
 import type { Authenticate } from "../operations/caller.ts";
-import { bindingsOf, respond, type HttpEnv } from "./context.ts";
+import { bindingsOf, respond, type HttpEnv, type HttpContext, type RequestInfo } from "./context.ts";
 import type { HttpDeps } from "./deps.ts";
-import { createCrossOrigin, namesOf } from "./middleware/cross-origin.ts";
-import { admit, prefersHtml } from "./middleware/admit.ts";
+import { admit, prefersHtml, takeToken } from "./middleware/admit.ts";
 import { createAccessLog, createAddressReader, requestContext, targetOf, type LogDestination } from "./middleware/request-context.ts";
 import { authenticateByToken, type AnsweredRequest, type MetricsOptions, metricsRoute } from "./metrics.ts";
 import { handleMcp, mcpSpec, type McpOptions } from "./mcp.ts";
 import { createIdempotencyKeys } from "./middleware/idempotency.ts";
-import { takeToken } from "./middleware/rate-limit.ts";
-import { limitOf, type RateLimiters, subjectBudget } from "../operations/rate-limit.ts";
+import { limitOf, type RateLimiters, subjectBudget, type RateLimiter } from "../operations/rate-limit.ts";
 import { addressed, createDocument, type DocumentInfo, type OpenApiDocument } from "./openapi/document.ts";
 import type { Publisher } from "../pages/reader.ts";
-import type { HtmlPage } from "./pages/page.ts";
+import type { HtmlPage, PageInput } from "./pages/page.ts";
 import { problemPage, problemPages } from "./pages/problem-pages.ts";
-import { handlePage } from "./pages/serve-page.ts";
 import { problemReply, toProblem, asError } from "./problem.ts";
 import { type Method, routesFor, type Route, type RawAnswer } from "../operations/route.ts";
 import { createPresenter } from "./answer.ts";
@@ -32,6 +29,128 @@ import { createContentReader } from "./request/content.ts";
 import { hash } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { z } from "zod";
+import { check } from "../kernel/validation.ts";
+import { readBody } from "./request/body-stream.ts";
+import { announcesBody, checkBodyHeaders, textForm } from "./request/media.ts";
+import { readQuery } from "../operations/query.ts";
+import { groupBy } from "../kernel/group.ts";
+
+/** What a request may bring beyond what browsers let every page send. */
+const requestHeaders =
+  "Authorization, X-API-Key, X-Acting-User, X-Acting-Assertion, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID, Api-Version, X-Request-Id";
+/** What a page may read of an answer beyond its status and body. */
+const answerHeaders =
+  "Api-Version, Content-Disposition, ETag, Idempotency-Replayed, Link, Location, RateLimit, RateLimit-Policy, Retry-After, X-Key-Expires-At, X-Request-Id";
+/** Seconds for which a browser need not ask again. */
+const maxAge = "600";
+
+/** How pages of other origins may use the routes. */
+interface CrossOrigin {
+  /** Lets a page of a listed origin read whatever the route answers, refusals as well. */
+  shared: MiddlewareHandler<HttpEnv>;
+  /** Answers, for each address of routes, what a browser asks before a request that not every page may make. */
+  preflights(routes: readonly Route[]): { path: string; handler: Handler<HttpEnv> }[];
+}
+
+/**
+ * The protocol of browsers for other origins (CORS, https://fetch.spec.whatwg.org/#http-cors-protocol), without cookies. Hono's middleware
+ * would make each answer a second time to add its headers, and answers preflights of origins that are not listed.
+ * @param origins as browsers write them
+ * @param limiter counts preflights by address, as every request without credentials
+ */
+function createCrossOrigin(origins: readonly string[], limiter: RateLimiter): CrossOrigin {
+  const listed = new Set(origins);
+
+  function allow({ headers: { origin }, responseHeaders }: RequestInfo): boolean {
+    responseHeaders["vary"] = "Origin";
+    if (typeof origin !== "string" || !listed.has(origin)) return false;
+    responseHeaders["access-control-allow-origin"] = origin;
+    responseHeaders["access-control-expose-headers"] = answerHeaders;
+    return true;
+  }
+
+  function preflight(path: string, methods: readonly Method[]): Handler<HttpEnv> {
+    const headers = {
+      "access-control-allow-methods": namesOf(methods),
+      "access-control-allow-headers": requestHeaders,
+      "access-control-max-age": maxAge,
+    };
+    return (c) => {
+      const request = c.get("request");
+      if (!allow(request)) return c.notFound();
+      request.route = path;
+      takeToken(limiter, request.network, request);
+      return respond(c, { status: 204, type: "", body: null, headers });
+    };
+  }
+
+  return {
+    shared: (c, next) => {
+      allow(c.get("request"));
+      return next();
+    },
+    preflights: (routes) => {
+      const byAddress = groupBy(routes, ({ spec }) => spec.path.replaceAll(/\{\w+\}/g, "{}"));
+      return [...byAddress.values()].map((same) => {
+        const path = same[0]?.spec.path ?? "";
+        return { path, handler: preflight(path, same.map(({ spec }) => spec.method).toSorted()) };
+      });
+    },
+  };
+}
+
+/** As `Allow` and its like have them. */
+function namesOf(methods: readonly Method[]): string {
+  return methods
+    .map((method) => method.toUpperCase())
+    .flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method]))
+    .join(", ");
+}
+
+/** Bytes of a form. */
+const formLimit = 16 * 1024;
+const forms = [textForm("application/x-www-form-urlencoded")];
+
+/** Serve a page: without credentials, limited by address. */
+function handlePage({ spec, handle }: HtmlPage, { limiters, isShuttingDown }: HttpDeps): Handler<HttpEnv> {
+  return async (c) => {
+    const request = c.get("request");
+    request.route = spec.path;
+    request.isPage = true;
+    if (isShuttingDown(c)) throw new ProblemError("shutting_down");
+    takeToken(limiters.read, request.network, request);
+    const response = await readPageInput(spec, c)
+      .then((input) => handle(c, input))
+      .catch((error: unknown) => Promise.reject(asError(error)));
+    for (const [name, value] of Object.entries({ "cache-control": "no-store", ...request.responseHeaders }))
+      if (!response.headers.has(name)) response.headers.set(name, value);
+    return response;
+  };
+}
+
+async function readPageInput({ request: schemas, hasFiles }: HtmlPage["spec"], c: HttpContext): Promise<PageInput> {
+  const request = c.get("request");
+  const form = request.method === "POST" && hasFiles !== true ? await readForm(c) : "";
+  const errors: FieldError[] = [];
+  const parse = (schema: z.ZodType | undefined, value: unknown, where: FieldError["in"]): unknown =>
+    schema === undefined ? value : check(schema, value, where, errors);
+  const input = {
+    params: parse(schemas?.params, c.req.param(), "path"),
+    query: readQuery(request.search, schemas?.query, false, errors),
+    form: parse(schemas?.form, Object.fromEntries(new URLSearchParams(form)), "body"),
+  };
+  // An address that no page can have is nobody's fault: there is nothing there.
+  if (errors.some(({ in: where }) => where === "path")) throw new ProblemError("route_not_found", { detail: "There is no such page." });
+  if (errors.length > 0) throw validationProblem(errors);
+  return input as PageInput;
+}
+
+async function readForm(c: HttpContext): Promise<string> {
+  const request = c.get("request");
+  if (!announcesBody(request)) return "";
+  checkBodyHeaders(request, forms, () => formLimit);
+  return (await readBody(c, formLimit)).toString("utf8");
+}
 
 export interface HttpAppOptions {
   routes: readonly Route[];

@@ -4,11 +4,21 @@ import { z } from "zod";
 import type { Call } from "../kernel/call.ts";
 import { type FieldError, ProblemError, validationProblem } from "../kernel/errors.ts";
 import type { RouteSpec } from "../operations/route.ts";
-import { type HttpEnv, type RequestInfo, respond } from "./context.ts";
+import { type HttpEnv, type RequestInfo, respond, header } from "./context.ts";
 import type { HttpDeps } from "./deps.ts";
-import { requireOwnOrigin } from "./origin.ts";
 import { asError } from "./problem.ts";
 import { createBodyReader } from "./request/body.ts";
+
+/**
+ * Refuse a page of another site: by a name that leads to this machine (DNS rebinding) it could speak to a service that only this machine
+ * reaches. Programs send no `Origin`.
+ * @throws ProblemError permission_denied
+ */
+function requireOwnOrigin(request: RequestInfo, ownAddress: string): void {
+  const origin = header(request, "origin");
+  if (origin === undefined || origin === new URL(ownAddress).origin) return;
+  throw new ProblemError("permission_denied", { detail: "Pages of other sites may not call this address.", extra: { origin } });
+}
 
 export interface McpOptions {
   /** Answers one message of the Model Context Protocol. */

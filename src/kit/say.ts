@@ -176,3 +176,8 @@ export function readSaid(english: string): Said | undefined {
   const key = keysOfEnglish.get(english);
   return key === undefined ? undefined : carried(key);
 }
+
+/** What is said in the reader's language, without any formatting. */
+export function plainSentence(sentence: string, t: Translate): string {
+  return worded(readSaid(sentence) ?? sentence, { t, text: asIs, own: asIs, term: (value) => textFor(`= ${value}`, t) ?? value });
+}

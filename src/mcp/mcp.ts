@@ -1,21 +1,266 @@
-import { inJson } from "../kit/say.ts";
+import { inJson, say } from "../kit/say.ts";
 import { createMcpHandler, Server, type CallToolResult } from "@modelcontextprotocol/server";
 import type { Core } from "../core.ts";
-import { createVerbs, type VerbInput, type VerbsDeps } from "../commands/verbs.ts";
+import { createVerbs, type VerbInput, type VerbsDeps, type Verbs } from "../commands/verbs.ts";
 import type { AuditService } from "../features/audit/audit.service.ts";
 import { createPresenter } from "../http/answer.ts";
 import type { RequestInfo } from "../http/context.ts";
 import type { McpOptions } from "../http/mcp.ts";
 import { problemReply, toProblem } from "../http/problem.ts";
-import type { Call } from "../kernel/call.ts";
+import { type Call, can, requireWrite } from "../kernel/call.ts";
 import { callerOf } from "../kernel/denied.ts";
-import { fieldError, ProblemError } from "../kernel/errors.ts";
+import { fieldError, ProblemError, type FieldError, validationProblem } from "../kernel/errors.ts";
 import { randomToken } from "../kernel/secrets.ts";
 import type { KnownPermissions } from "../operations/answer-check.ts";
-import type { RouteSpec } from "../operations/route.ts";
+import { type RouteSpec, isConditionalWrite, type Route } from "../operations/route.ts";
 import { version } from "../version.ts";
-import { createHolding, type HoldingDeps } from "./holding.ts";
-import { createTools, ToolInput, type Tool } from "./tools.ts";
+import type { ConfirmationsService } from "../features/confirmations/confirmations.service.ts";
+import type { KeyStore } from "../features/keys/store.ts";
+import { confirmedLimit, confirmedSize, givenLine, inReadingOrder } from "../discord/confirmed-text.ts";
+import { cutText } from "../discord/cut-text.ts";
+import { isSnowflake } from "../kernel/fields.ts";
+import { isHeld, type HeldView } from "../kernel/held.ts";
+import { permissionOf } from "../operations/permission-check.ts";
+import { unstorableFields } from "../kernel/validation.ts";
+import { spend, budgetOf } from "../operations/rate-limit.ts";
+import { setImmediate } from "node:timers/promises";
+import { z } from "zod";
+import { catalog } from "../kernel/permissions.ts";
+
+/** Why an operation is no tool. docs/mcp.md says the same. */
+const reasons = {
+  stream: "its answer is a file or has no end",
+  file: "it takes a file",
+  secret: "a secret is in what is sent or in the answer",
+  keys: "keys are made and changed by people, and not by what works with one",
+  confirmations: "a confirmation is said by people, in Discord",
+  probe: "it is for what supervises the process",
+  export: "it hands somebody all that is known of them, for themself alone",
+} as const;
+type Reason = keyof typeof reasons;
+
+/** Operations that are no tools, besides those whose answer is no JSON and those that take a file. */
+const excluded: Readonly<Record<string, Reason>> = {
+  getLiveness: "probe",
+  getReadiness: "probe",
+  createAuthorizationSession: "secret",
+  followList: "secret",
+  updateFollowedList: "secret",
+  createWebhook: "secret",
+  updateWebhook: "secret",
+  rotateWebhookSecret: "secret",
+  importBlacklist: "file",
+  sendListFile: "file",
+  exportUserData: "export",
+  createKey: "keys",
+  listKeys: "keys",
+  getKey: "keys",
+  updateKey: "keys",
+  revokeKey: "keys",
+  rotateKey: "keys",
+  confirmChange: "confirmations",
+  declineChange: "confirmations",
+};
+
+/** @returns why an operation is no tool; undefined where it is one */
+export function whyNoTool({ operationId, success, request }: RouteSpec): Reason | undefined {
+  if (success.shape === "raw") return "stream";
+  return request?.upload === undefined ? excluded[operationId] : "file";
+}
+
+/** An operation as it is offered. */
+interface Tool {
+  spec: RouteSpec;
+  /** Whether it may change something, and so waits for a confirmation. */
+  isWrite: boolean;
+  /** Whether a call can say which revision it means. */
+  takesRevision: boolean;
+  /** As `tools/list` tells it. All of them take half a second to make, in which others are answered between two. */
+  described(): Promise<Described>;
+}
+
+interface Described {
+  name: string;
+  title: string;
+  description: string;
+  inputSchema: { type: "object" };
+  annotations: { readOnlyHint: boolean; destructiveHint: boolean; idempotentHint: boolean; openWorldHint: boolean };
+}
+
+const dangerous: ReadonlySet<string> = new Set(catalog.filter(({ danger }) => danger).map(({ key }) => key));
+const held =
+  "Nothing is changed by the call: it answers with a confirmation, and takes effect when the acting user confirms it in Discord with /confirm.";
+
+/** Every tool, by its name. What a tool takes is made of the route's own schemas when it is first asked for. */
+export function createTools(routes: readonly Route[]): ReadonlyMap<string, Tool> {
+  const specs = routes.map(({ spec }) => spec).filter((spec) => whyNoTool(spec) === undefined);
+  return new Map(specs.map((spec) => [spec.operationId, toolOf(spec)]));
+}
+
+function toolOf(spec: RouteSpec): Tool {
+  const { method, operationId, summary, description = "", access, limit } = spec;
+  // A POST that only asks counts as a read.
+  const isWrite = method !== "get" && !(spec.write === false && limit === "read");
+  const takesRevision = isConditionalWrite(spec);
+  const isDangerous = "permission" in access && dangerous.has(access.permission);
+  const describe = async (): Promise<Described> => {
+    await setImmediate();
+    return {
+      name: operationId,
+      title: summary,
+      description: [`${summary}.`, description, ...(isWrite ? [held] : [])].filter((text) => text !== "").join(" "),
+      inputSchema: inputSchema(spec, takesRevision),
+      annotations: {
+        readOnlyHint: !isWrite,
+        destructiveHint: isWrite && (method !== "post" || isDangerous),
+        idempotentHint: !isWrite || method === "put" || method === "delete",
+        openWorldHint: false,
+      },
+    };
+  };
+  let made: Promise<Described> | undefined;
+  return { spec, isWrite, takesRevision, described: () => (made ??= describe()) };
+}
+
+/** The parts of a request, each by the schema of the route. */
+function inputSchema({ request = {} }: RouteSpec, takesRevision: boolean): { type: "object" } {
+  const { params, query, body, bodyOptional } = request;
+  const parts = z.strictObject({
+    ...(params !== undefined && { path: params }),
+    ...(query !== undefined && { query: query.optional() }),
+    ...(body !== undefined && { body: bodyOptional === true ? body.optional() : body }),
+    ...(takesRevision && { if_match: revision.optional() }),
+  });
+  return z.toJSONSchema(parts, { io: "input" }) as { type: "object" };
+}
+
+const revision = z.int().min(0).meta({ description: "The `revision` you have read: a record that has changed since is refused" });
+const scalar = z.union([z.string(), z.number(), z.boolean()]);
+
+/** The parts of a call, before the schemas of the route see them. */
+const ToolInput = z.strictObject({
+  path: z.record(z.string(), scalar.transform(String)).optional(),
+  query: z.record(z.string(), z.union([scalar, z.array(scalar)])).optional(),
+  body: z.unknown().optional(),
+  if_match: revision.optional(),
+});
+type ToolInput = z.output<typeof ToolInput>;
+
+interface HoldingDeps extends Pick<Core, "clock" | "database" | "limiters"> {
+  confirmations: Pick<ConfirmationsService, "hold" | "registerOperations">;
+  keyStore: Pick<KeyStore, "find">;
+  verbs: Verbs;
+  tools: ReadonlyMap<string, Tool>;
+}
+
+/** What a held call answers: nothing was changed yet. */
+interface HeldAnswer {
+  success: true;
+  code: "confirmation_required";
+  data: HeldView;
+  next: string;
+}
+
+/** Fields that a refusal names. */
+const maxFaults = 50;
+/** What people need to give their word in Discord. */
+const permission = "permissions.read";
+
+/** Calls that wait until the acting user confirms them in Discord, and are then carried out in their name. */
+function createHolding({ clock, database, limiters, confirmations, keyStore, verbs, tools }: HoldingDeps) {
+  const inDiscord = (call: Call): Call => ({ ...call, client: null });
+
+  const writes = [...tools].filter(([, { isWrite }]) => isWrite).map(([name]) => name);
+  confirmations.registerOperations(writes, async (call, { operation, input, clientId }) => {
+    // A key never does more than it may at the moment, and nothing once it is gone.
+    const client = clientId === null ? undefined : await keyStore.find(clientId, clock.now(), true);
+    if (client === undefined) throw new ProblemError("credential_revoked");
+    return await verbs.run(operation, { ...call, client }, input as VerbInput);
+  });
+
+  return {
+    /** Whether the acting user can give their word in Discord. */
+    canConfirm: (call: Call): boolean => can(inDiscord(call), permission),
+
+    /**
+     * Everything that is checked before a handler, and then the call is kept.
+     * @throws ProblemError as the route refuses
+     */
+    async hold({ spec }: Tool, call: Call, given: VerbInput): Promise<HeldAnswer> {
+      const { operationId, access } = spec;
+      verbs.check(operationId, call, given);
+      requireWrite(inDiscord(call), permission);
+      spend(limiters.write, budgetOf(spec, { clientId: call.client?.id ?? "", actorId: call.actor?.id }, {}), clock.now().getTime());
+      // What waits is stored as it was asked for, also what a route reads line by line, or overlooks.
+      const { params, query, body } = given;
+      const unstorable = [...unstorableFields(params, "path"), ...unstorableFields(query, "query"), ...unstorableFields(body, "body")];
+      if (unstorable.length > 0) throw validationProblem(unstorable.slice(0, maxFaults));
+      const subjectUserId = subjectOf(given);
+      const held = await database.write(call, (tx) =>
+        confirmations.hold(tx, {
+          action: operationId,
+          group: "operation",
+          permission: "permission" in access ? permissionOf(access)(given.params ?? {}) : permission,
+          input: given,
+          summary: shown(say(`operation ${operationId as "updateCase"}`), givenFields(given)),
+          ...(subjectUserId !== undefined && { subjectUserId }),
+        }),
+      );
+      if (!isHeld(held)) throw new Error(`${operationId} was not held`);
+      const { confirmation_required: data } = held;
+      const next = `Nothing was changed. Ask the acting user to read and confirm it in Discord with /confirm show code:${data.code} before ${data.expires_at}.`;
+      return { success: true, code: "confirmation_required", data, next };
+    },
+  };
+}
+
+type Given = readonly (readonly [part: FieldError["in"], name: string, line: string])[];
+
+/** Every field that was given, a line each: what a person reads before they confirm. Whom it is about comes first. */
+function givenFields({ params = {}, query = {}, body, revision }: VerbInput): Given {
+  const isFields = typeof body === "object" && body !== null && !Array.isArray(body);
+  const lines = (part: FieldError["in"], fields: object, before = ""): Given =>
+    inReadingOrder(fields).map(([name, value]) => [part, name, before + givenLine(name, value)]);
+  return [
+    ...lines("path", params, "path "),
+    ...lines("query", query, "query "),
+    ...lines("body", isFields ? body : body === undefined ? {} : { body }),
+    ...lines("header", revision === undefined ? {} : { revision }, "with "),
+  ];
+}
+
+/**
+ * What is asked for, as it is confirmed: a sentence and every field.
+ * @throws ProblemError validation_failed with the longest fields, where it cannot be shown whole
+ */
+function shown(summary: string, given: Given): string {
+  const whole = [say("mcp.asked-for-by-an-ai-client", { operation: summary }), ...given.map(([, , line]) => line)].join("\n");
+  const size = confirmedSize(whole);
+  if (size <= confirmedLimit) return whole;
+  const byLength = given
+    .map(([part, name, line]) => ({ part, name, size: confirmedSize(`\n${line}`) }))
+    .toSorted((a, b) => b.size - a.size);
+  const tooLong: FieldError[] = [];
+  let left = size;
+  for (const { part, name, size: own } of byLength) {
+    if (left <= confirmedLimit) break;
+    left -= own;
+    const pointer = `/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+    const detail = `This field takes ${own.toString()} characters: shorten it, or split the change.`;
+    tooLong.push({ pointer: cutText(pointer, 200), in: part, code: "too_long_to_confirm", detail });
+  }
+  throw new ProblemError("validation_failed", {
+    detail: `A change is confirmed in Discord, where every field is shown whole: this one takes ${size.toString()} characters, and ${confirmedLimit.toString()} have room.`,
+    errors: tooLong.slice(0, 20),
+  });
+}
+
+/** Whom it is done to, as far as a field says. */
+function subjectOf({ params = {}, body }: VerbInput): string | undefined {
+  const fields: Record<string, unknown> = { ...(typeof body === "object" ? body : {}), ...params };
+  const named = ["discord_user_id", "subject_id", "user_id", "primary_user_id", "target_id"].map((name) => fields[name]);
+  return named.find((value): value is string => typeof value === "string" && isSnowflake(value));
+}
 
 export interface McpDeps extends Pick<Core, "clock" | "limiters" | "logger" | "publicUrl">, Omit<HoldingDeps, "verbs" | "tools"> {
   audit: Pick<AuditService, "noteDenied">;

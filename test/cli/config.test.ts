@@ -2,7 +2,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { unknownVariables } from "../../src/config/unknown.ts";
+import { unknownVariables } from "../../src/config/config.ts";
 import { secretTexts, validEnvironment } from "../config/environment.ts";
 import { createWorkplace, dotEnv } from "./run.ts";
 

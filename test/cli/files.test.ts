@@ -1,7 +1,7 @@
 import { readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { createProgress } from "../../src/cli/blacklist-progress.ts";
+import { createProgress } from "../../src/cli/blacklist-import.ts";
 import { validEnvironment } from "../config/environment.ts";
 import { createEmptyCopy } from "../support/database.ts";
 import { createWorkplace, dotEnv } from "./run.ts";

@@ -3,7 +3,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
 import { expect, inject, onTestFinished, test } from "vitest";
-import { migrate } from "../../src/database/migrate.ts";
+import { migrate } from "../../src/database/database.ts";
 import { startInstalled, whyNoInstalled } from "../backup/installed-postgres.ts";
 import { sizeOf } from "../support/size.ts";
 import { eventually } from "./cluster.ts";

@@ -2,7 +2,7 @@ import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { inject, onTestFinished } from "vitest";
 import type { Dialect } from "../../src/database/dialect.ts";
-import { migrate } from "../../src/database/migrate.ts";
+import { migrate } from "../../src/database/database.ts";
 import { migrationsFolder } from "../../src/database/migrate-sqlite.ts";
 import { createUnmigrated } from "../support/database.ts";
 

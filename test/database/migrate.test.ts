@@ -12,8 +12,7 @@ import {
   schemaFile,
   sqliteForEngine,
 } from "../../scripts/schema-engine.ts";
-import { openDatabase, type Tx } from "../../src/database/database.ts";
-import { migrate } from "../../src/database/migrate.ts";
+import { openDatabase, type Tx, migrate } from "../../src/database/database.ts";
 import { readMigrations } from "../../src/database/migrate-sqlite.ts";
 import { createEmptyCopy, createTestDatabase, createUnmigrated } from "../support/database.ts";
 import { addOwner, ownerIds, sampleCall } from "./samples.ts";

@@ -2,7 +2,7 @@
 // @module-tag slow
 import pg from "pg";
 import { expect, inject, onTestFinished, test } from "vitest";
-import { migrate } from "../../src/database/migrate.ts";
+import { migrate } from "../../src/database/database.ts";
 import { createEmptyCopy, createUnmigrated } from "../support/database.ts";
 import { validEnvironment } from "../config/environment.ts";
 import { createWorkplace } from "../cli/run.ts";

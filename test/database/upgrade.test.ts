@@ -3,7 +3,7 @@ import { hash } from "node:crypto";
 import { access } from "node:fs/promises";
 import { beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
 import { sqliteFile } from "../../src/database/dialect.ts";
-import { migrate } from "../../src/database/migrate.ts";
+import { migrate } from "../../src/database/database.ts";
 import type { Sandbox } from "../../sandbox/index.ts";
 import { download } from "../features/evidence-ground.ts";
 import { differences } from "./differences.ts";

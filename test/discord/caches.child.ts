@@ -1,5 +1,5 @@
 import { ChannelType, type Guild } from "discord.js";
-import { createClient } from "../../src/discord/gateway/discord-js-client.ts";
+import { createClient } from "../../src/discord/gateway/session.ts";
 
 /** A process that prints the limits of a client's caches. */
 const client = createClient({ apiBase: "http://127.0.0.1:1/api", intents: [], ws: {}, repeatMs: undefined });

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
 import { createCommandIds } from "../../src/discord/registration/command-ids.ts";
-import { createRegistration } from "../../src/discord/registration/registration.ts";
+import { createRegistration } from "../../src/discord/client.ts";
 import { createDiscordRest } from "../../src/discord/rest/rest.ts";
 import { createLog, startSandbox, until } from "./support.ts";
 

@@ -8,7 +8,7 @@ import {
 import fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
 import { compareLists, payloadOf, type Fields } from "../../src/discord/registration/compare.ts";
-import { createRegistration } from "../../src/discord/registration/registration.ts";
+import { createRegistration } from "../../src/discord/client.ts";
 import { createDiscordRest } from "../../src/discord/rest/rest.ts";
 import type { Sandbox } from "../../sandbox/index.ts";
 import { createLog, createStand, goLive, startSandbox, until } from "./support.ts";

@@ -1,7 +1,6 @@
 import { type Logger, pino } from "pino";
 import { onTestFinished } from "vitest";
-import { createDiscord, type Discord, type DiscordOptions } from "../../src/discord/client.ts";
-import type { ServeOptions } from "../../src/discord/gateway/connection.ts";
+import { createDiscord, type Discord, type DiscordOptions, type ServeOptions } from "../../src/discord/client.ts";
 import { createGuildState, type GuildFeed, type GuildStateOptions } from "../../src/discord/guild/create-guild-state.ts";
 import type { GuildState } from "../../src/discord/guild-state.ts";
 import type { Actor } from "../../src/kernel/call.ts";

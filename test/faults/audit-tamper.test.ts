@@ -5,7 +5,7 @@ import { join } from "node:path";
 import BetterSqlite3 from "better-sqlite3";
 import pg from "pg";
 import { expect, inject, test } from "vitest";
-import { commitment, entryHash } from "../../src/features/audit/chain.ts";
+import { commitment, entryHash } from "../../src/features/audit/record.ts";
 import { verifyOutside } from "../../src/features/audit/outside.ts";
 import { sqliteFile } from "../../src/database/dialect.ts";
 import type { AuditEntry } from "../../src/generated/sqlite/client.ts";

@@ -1,4 +1,4 @@
-import type { AuditInput } from "../../src/features/audit/record.ts";
+import { type AuditInput, commitment, entryHash, genesis } from "../../src/features/audit/record.ts";
 import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -6,7 +6,6 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { onTestFinished } from "vitest";
 import type { Database } from "../../src/database/database.ts";
-import { commitment, entryHash, genesis } from "../../src/features/audit/chain.ts";
 import { createCheckpoints } from "../../src/features/audit/checkpoints.ts";
 import { createAuditService } from "../../src/features/audit/audit.service.ts";
 import { createSigner } from "../../src/features/audit/sign.ts";

@@ -1,7 +1,7 @@
 // @module-tag postgres
 import { Prisma } from "../../src/generated/sqlite/client.ts";
 import { expect, test } from "vitest";
-import { commitment, storable } from "../../src/features/audit/chain.ts";
+import { commitment, storable } from "../../src/features/audit/record.ts";
 import { createGround, type Ground } from "./workflows-ground.ts";
 
 async function record(ground: Ground, count: number, actor = ground.staff("admin")): Promise<string> {

@@ -1,7 +1,7 @@
 // @module-tag slow
 import { randomBytes } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { sealedColumns } from "../../src/features/authorization/sealed-columns.ts";
+import { sealedColumns } from "../../src/features/authorization/authorization.service.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { sealedIn } from "../../src/kernel/secrets.ts";
 import type { User } from "../../sandbox/index.ts";

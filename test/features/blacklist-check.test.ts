@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { statementsOf } from "../support/statements.ts";
 import { describe, expect, test } from "vitest";
-import { createCheck } from "../../src/features/blacklist/check.ts";
+import { createCheck } from "../../src/features/blacklist/blacklist.service.ts";
 import { createFollowedEntries } from "../../src/features/follows/entries.ts";
 import { createLinkReach } from "../../src/features/links/reach.ts";
 import { createServerFacts } from "../../src/features/servers/facts.ts";

@@ -8,7 +8,7 @@ import { kinds, statuses } from "../../src/features/blacklist/blacklist.schema.t
 import { readPage } from "../../src/features/blacklist/reading.ts";
 import { rowOf } from "../../src/features/blacklist/records.ts";
 import { searchCondition } from "../../src/features/blacklist/search.ts";
-import { wordRows } from "../../src/features/blacklist/words.ts";
+import { wordRows } from "../../src/features/blacklist/changes.ts";
 import type { BlacklistRecord } from "../../src/generated/sqlite/client.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { newestFirst } from "../../src/kernel/keyset.ts";

@@ -2,8 +2,7 @@
 import { cp, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, inject, onTestFinished, test } from "vitest";
-import { openDatabase } from "../../src/database/database.ts";
-import { migrate } from "../../src/database/migrate.ts";
+import { openDatabase, migrate } from "../../src/database/database.ts";
 import { migrationsFolder } from "../../src/database/migrate-sqlite.ts";
 import { createJudgedWorld, staffAtConsole } from "../contract/world.ts";
 import { createFolder } from "../database/folders.ts";

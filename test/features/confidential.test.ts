@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { findPeople } from "../../src/features/privacy/catch-up.ts";
+import { findPeople } from "../../src/features/privacy/privacy.service.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import type { User } from "../../sandbox/index.ts";

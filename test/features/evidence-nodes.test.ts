@@ -7,7 +7,7 @@ import { expect, inject, onTestFinished, test } from "vitest";
 import { openDatabase, type Database } from "../../src/database/database.ts";
 import { createEvidenceBytes } from "../../src/features/evidence/bytes.ts";
 import { createEvidenceFiles } from "../../src/features/evidence/files.ts";
-import { createDatabaseStore } from "../../src/features/evidence/stores/database.ts";
+import { createDatabaseStore } from "../../src/features/evidence/stores/create-store.ts";
 import { createFolderStore } from "../../src/features/evidence/stores/folder.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";

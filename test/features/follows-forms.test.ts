@@ -1,11 +1,11 @@
 // @module-tag sqlite
 import { describe, expect, test } from "vitest";
 import { linesIn } from "../../src/features/follows/file.ts";
-import { linksIn } from "../../src/features/follows/links.ts";
+import { linksIn } from "../../src/features/follows/entries.ts";
 import { readSubject } from "../../src/features/follows/subjects.ts";
 import { readCsv } from "../../src/features/blacklist/csv.ts";
 import { linesOf } from "../../src/features/blacklist/import-lines.ts";
-import { readJsonArray, readNdjson } from "../../src/features/blacklist/import-json.ts";
+import { readJsonArray, readNdjson } from "../../src/features/blacklist/import/import.service.ts";
 
 const id = "80351110224678912";
 

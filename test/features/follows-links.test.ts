@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { linksIn } from "../../src/features/follows/links.ts";
+import { linksIn } from "../../src/features/follows/entries.ts";
 import { readSubject } from "../../src/features/follows/subjects.ts";
 import { createFollower, follow } from "./follows-ground.ts";
 import { freshId } from "./workflows-ground.ts";

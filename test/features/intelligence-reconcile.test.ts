@@ -4,7 +4,7 @@ import { type Severity, severities } from "../../src/kernel/vocabulary.ts";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isActive, reconcile, type StoredMatch } from "../../src/features/intelligence/reconcile.ts";
-import { allowedMoves, exemptionEnd, statusAfter } from "../../src/features/intelligence/matches/resolve.ts";
+import { allowedMoves, exemptionEnd, statusAfter } from "../../src/features/intelligence/matches/matches.service.ts";
 import { runsOf } from "../support/size.ts";
 
 const start = new Date("2026-11-20T12:00:00.000Z").getTime();

@@ -8,7 +8,7 @@ import { createSqliteAdapter } from "../../src/database/client.ts";
 import { createRaw } from "../../src/database/raw.ts";
 import { createCandidateIndex } from "../../src/features/intelligence/candidates.ts";
 import { applyRecord } from "../../src/features/intelligence/matches/apply.ts";
-import { createIndexKeeper } from "../../src/features/intelligence/matches/match-index.ts";
+import { createIndexKeeper } from "../../src/features/intelligence/matches/matches.service.ts";
 import { recordOf } from "../../src/features/intelligence/matches/store.ts";
 import { createMatchSweep } from "../../src/features/intelligence/matches/sweep.ts";
 import { createLinkReach } from "../../src/features/links/reach.ts";

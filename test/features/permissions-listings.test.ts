@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { readConfig } from "../../src/config/config.ts";
-import { createListings } from "../../src/features/permissions/access/listings.ts";
+import { createListings } from "../../src/features/permissions/access/facts.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { openServices } from "../../src/features.ts";

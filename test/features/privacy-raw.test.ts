@@ -1,7 +1,7 @@
 // @module-tag both
 // @module-tag slow
 import { expect, test } from "vitest";
-import { registry } from "../../src/features/privacy/registry/registry.ts";
+import { registry } from "../../src/features/privacy/registry/erase.ts";
 import type { Model, Column } from "../../src/features/privacy/registry/types.ts";
 import { authorize, staffAtConsole } from "../contract/world.ts";
 import { createWorld } from "../support/world.ts";

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { Tx } from "../../src/database/database.ts";
-import { registry } from "../../src/features/privacy/registry/registry.ts";
+import { registry } from "../../src/features/privacy/registry/erase.ts";
 import type { Model, PersonalText } from "../../src/features/privacy/registry/types.ts";
 
 /** Every free text about a person that the registry knows, as `Model.column`. */

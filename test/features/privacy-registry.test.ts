@@ -1,8 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { kept, unshown } from "../../src/features/privacy/registry/reasons.ts";
-import { registry } from "../../src/features/privacy/registry/registry.ts";
-import { idColumn } from "../../src/features/privacy/registry/types.ts";
+import { kept, unshown, idColumn } from "../../src/features/privacy/registry/types.ts";
+import { registry } from "../../src/features/privacy/registry/erase.ts";
 import { everyRow } from "../contract/world.ts";
 import { createWorld, type World } from "../support/world.ts";
 import { asPerson, cli, plant, write } from "./privacy-ground.ts";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { tmpdir } from "node:os";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { PendingInteraction } from "../../src/commands/pending-interactions.ts";
-import { menuCommand } from "../../src/commands/menus.ts";
+import { menuCommand } from "../../src/commands/runner.ts";
 import { translator } from "../../src/kit/say.ts";
 import { commandTable } from "../../src/features.ts";
 import { ProblemError } from "../../src/kernel/errors.ts";

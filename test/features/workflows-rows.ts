@@ -1,5 +1,5 @@
 import { kindOf, kinds } from "../../src/features/workflows/kinds/kinds.ts";
-import { placesOf } from "../../src/features/workflows/requests/places.ts";
+import { placesOf } from "../../src/features/workflows/requests/changes.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import type { Database } from "../../src/database/database.ts";

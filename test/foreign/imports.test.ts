@@ -3,7 +3,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { readCsv } from "../../src/features/blacklist/csv.ts";
-import { readJsonArray, readNdjson } from "../../src/features/blacklist/import-json.ts";
+import { readJsonArray, readNdjson } from "../../src/features/blacklist/import/import.service.ts";
 import type { SourceLine } from "../../src/features/blacklist/import-lines.ts";
 import { ProblemError } from "../../src/kernel/errors.ts";
 import { bodySchema, freshId, routeOf } from "../contract/document.ts";

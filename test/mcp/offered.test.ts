@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { routeTable } from "../../src/features.ts";
 import { languages } from "../../src/kit/say.ts";
-import { createTools, whyNoTool } from "../../src/mcp/tools.ts";
+import { createTools, whyNoTool } from "../../src/mcp/mcp.ts";
 import { requireDone } from "../../src/kernel/held.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { codesIn, isHeldBy, outcomeOf, permissionsOf, policyRoutes, type Caller, type PolicyRoute } from "../contract/policy.ts";

@@ -2,7 +2,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import type { Dialect } from "../../src/database/dialect.ts";
-import { migrate } from "../../src/database/migrate.ts";
+import { migrate } from "../../src/database/database.ts";
 import { createFastFolder } from "./fast-folder.ts";
 import { startPostgresServer, type PostgresServer } from "./postgres-server.ts";
 

@@ -2,11 +2,9 @@ import type { Logger } from "pino";
 import type { Database } from "../../database/database.ts";
 import { systemClock, type Clock } from "../../kernel/clock.ts";
 import { roleRef } from "../../kernel/ids.ts";
-import type { GatewayListener } from "../gateway/listeners.ts";
-import type { GuildState, MemberState, ServedGuilds, Tracked } from "../guild-state.ts";
-import { createForeignGuilds } from "./foreign.ts";
+import { type GatewayListener, listener } from "../gateway/listeners.ts";
+import type { GuildState, MemberState, ServedGuilds, Tracked, ForeignGuild } from "../guild-state.ts";
 import { createGuildLink, type GuildLink } from "./link.ts";
-import { followLeader, type Following } from "./follow.ts";
 import { createGuildListeners } from "./listeners.ts";
 import { createLookUps, type LookUpLimits, type LookUps } from "./look-up.ts";
 import type { MemberSource } from "./member-read.ts";
@@ -15,6 +13,100 @@ import { memberState } from "./mirror.ts";
 import { createPresences, type MemberWatch } from "./presence.ts";
 import { createChanges, createGuildRecord, type GuildRecord } from "./record.ts";
 import { createStandings } from "./standings.ts";
+import { oneAtATime, type Changes } from "../../cluster/changes.ts";
+import { GatewayDispatchEvents as Dispatch, GatewayIntentBits as Intent } from "discord-api-types/v10";
+import * as payloads from "./payloads.ts";
+
+/** Knows in which guilds the bot is without their being served, so that the operator learns of them. Only ids and names are kept, in memory. */
+function createForeignGuilds(logger: Logger) {
+  const names = new Map<string, string>();
+  /** Reconnects announce every guild again. */
+  const logged = new Set<string>();
+
+  const note = ({ id, name }: ForeignGuild): void => {
+    names.set(id, name);
+    if (logged.has(id)) return;
+    logged.add(id);
+    logger.warn(
+      { guild_id: id, guild: name },
+      "the bot is in a server that is not served, and leaves it alone: remove the bot from it, or add its id to GUILD_IDS and restart",
+    );
+  };
+
+  const rows: readonly GatewayListener[] = [
+    listener({
+      dispatch: Dispatch.Ready,
+      intents: [],
+      schema: payloads.ready,
+      handle({ guilds }) {
+        const present = new Set(guilds.map(({ id }) => id));
+        for (const id of names.keys()) if (!present.has(id)) names.delete(id);
+      },
+    }),
+    listener({
+      dispatch: Dispatch.GuildCreate,
+      intents: [Intent.Guilds],
+      schema: payloads.foreignGuildCreate,
+      handle: (guild) => ("name" in guild ? note(guild) : undefined),
+    }),
+    listener({ dispatch: Dispatch.GuildUpdate, intents: [Intent.Guilds], schema: payloads.foreignGuild, handle: note }),
+    listener({
+      dispatch: Dispatch.GuildDelete,
+      intents: [Intent.Guilds],
+      schema: payloads.guildDelete,
+      handle: ({ id, unavailable }) => (unavailable === true ? undefined : void names.delete(id)),
+    }),
+  ];
+
+  return {
+    listeners: rows.map((row): GatewayListener => ({ ...row, isOfForeignGuilds: true })),
+    list: (): ForeignGuild[] => [...names].map(([id, name]) => ({ id, name })),
+  };
+}
+
+/** Where another process may have the link to Discord, and write the state. */
+interface Following {
+  changes: Changes;
+  /** Whether this process has the link. */
+  isLeader(): boolean;
+  /** How current the state of the process is that has it; undefined when none has told it lately. */
+  leader(): { isLive: boolean; asOf: Date | null } | undefined;
+}
+
+interface FollowDeps {
+  record: Pick<GuildRecord, "reload" | "forgetDeleted">;
+  served: ServedGuilds;
+}
+
+/** Show what the process that has the link to Discord stores, and have that one forget whom another process has erased. */
+function followLeader({ changes, isLeader }: Following, { record, served }: FollowDeps): void {
+  let areGuildsChanged = false;
+  /** Whose rows have changed since the last look; undefined: anybody's. */
+  let changed: Set<string> | undefined = new Set();
+
+  const look = oneAtATime(async () => {
+    const [guilds, userIds] = [areGuildsChanged, changed && [...changed]];
+    [areGuildsChanged, changed] = [false, new Set()];
+    if (!guilds && userIds?.length === 0) return;
+    // Who has the link has written the rest itself.
+    if (isLeader()) return record.forgetDeleted(userIds);
+    try {
+      await record.reload(served, { guilds, userIds });
+    } catch (error) {
+      [areGuildsChanged, changed] = [true, undefined];
+      throw error;
+    }
+  });
+  changes.listen(["guilds", "guild_roles"], () => {
+    areGuildsChanged = true;
+    return look();
+  });
+  changes.listen("guild_members", ({ keys }) => {
+    if (keys === undefined) changed = undefined;
+    else for (const userId of keys) changed?.add(userId);
+    return look();
+  });
+}
 
 /** What the connection to the gateway needs of the guild state. */
 export interface GuildFeed {

@@ -1,19 +1,16 @@
 import { say } from "../../kit/say.ts";
-import { createRecorder, type AuditInput } from "./record.ts";
+import { createRecorder, type AuditInput, type QueuedEntry } from "./record.ts";
 import { Readable } from "node:stream";
-import type { Database, Logger, Tx } from "../../database/database.ts";
+import type { Database, Logger, Tx, ReadClient, TransactionClient } from "../../database/database.ts";
 import { can, requirePermission, processCall, type Call } from "../../kernel/call.ts";
-import { systemClock, type Clock } from "../../kernel/clock.ts";
+import { systemClock, type Clock, addSeconds } from "../../kernel/clock.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { uuid7 } from "../../kernel/ids.ts";
-import { createHiddenIds } from "../../kernel/visibility.ts";
-import type { Cursors, Page } from "../../kernel/page.ts";
+import { createHiddenIds, type HiddenIds } from "../../kernel/visibility.ts";
+import { type Cursors, type Page, toPage, withTotal } from "../../kernel/page.ts";
 import type { Checkpoints, LeftBehind } from "./checkpoints.ts";
-import { createDenied } from "./denied.ts";
-import { deniedEntries } from "./denied-entries.ts";
-import { eraseDetails, retainDetails, type ErasedEntries } from "./erase.ts";
+import { createDenied, type DeniedAttempts } from "./denied.ts";
 import { exportLines, findLeftBehind, RestoreInput } from "./restore.ts";
-import { createAuditReader } from "./read.ts";
 import {
   ExportAuditQuery,
   ListAuditQuery,
@@ -22,11 +19,240 @@ import {
   type AuditVerification,
   type AuditView,
   type CheckpointView,
+  type AuditFilters,
 } from "./audit.schema.ts";
 import type { CheckpointLine } from "./sign.ts";
 import { createVerification } from "./verification.ts";
-import { ownCondition } from "./filters.ts";
-import { lastOf, oldestFirst } from "./walk.ts";
+import { ownCondition, conditionsOf, type Condition } from "./filters.ts";
+import {
+  lastOf,
+  oldestFirst,
+  countAll,
+  newestBefore,
+  searchBefore,
+  walkLimits,
+  withDetails,
+  type Search,
+  type WholeSearch,
+} from "./walk.ts";
+import type { DeniedAttempt } from "../../kernel/denied.ts";
+import type { ListQuery } from "../../kernel/fields.ts";
+import { presentAuditEntry } from "./audit.policy.ts";
+import { createSpans } from "./spans.ts";
+import { addPosition, type Ranges } from "./verify.ts";
+
+/** Whose details go: those of entries about one person or about one record, which is named as entries name their target, or of some sorts. */
+type ErasedEntries = (
+  | { subjectUserId: string; targetId?: never; actionPrefixes?: readonly string[] }
+  | { targetId: string; subjectUserId?: never; actionPrefixes?: readonly string[] }
+  | { actionPrefixes: readonly string[]; subjectUserId?: never; targetId?: never }
+) & {
+  /** Only entries that are not younger. */
+  before?: Date;
+};
+
+/** Entries whose details go at once. */
+const slice = 500;
+
+/**
+ * Delete reason, before and after of entries, and the salts that bind them; the entries stay, and the chain with them.
+ * @returns how many entries lost their details, and their positions in the chain: first and last of each run
+ */
+async function eraseDetails(tx: Tx, { subjectUserId, targetId, actionPrefixes, before }: ErasedEntries) {
+  const entries = await tx.db.auditEntry.findMany({
+    where: {
+      ...(subjectUserId !== undefined && { subjectUserId }),
+      ...(targetId !== undefined && { targetId }),
+      ...(actionPrefixes !== undefined && { OR: actionPrefixes.map((prefix) => ({ action: { startsWith: prefix } })) }),
+      ...(before !== undefined && { at: { lte: before } }),
+    },
+    select: { seq: true },
+    orderBy: { seq: "asc" },
+  });
+  return eraseDetailsAt(
+    tx,
+    entries.map(({ seq }) => seq),
+  );
+}
+
+/** Delete the details at some positions of the chain, which rise. */
+async function eraseDetailsAt(tx: Tx, seqs: readonly number[]) {
+  tx.erases();
+  const erased: number[] = [];
+  for (let from = 0; from < seqs.length; from += slice) {
+    const where = { seq: { in: seqs.slice(from, from + slice) } };
+    const there = await tx.db.auditPayload.findMany({ where, select: { seq: true }, orderBy: { seq: "asc" } });
+    await tx.db.auditPayload.deleteMany({ where });
+    erased.push(...there.map(({ seq }) => seq));
+  }
+  const ranges: Ranges = [];
+  for (const seq of erased) addPosition(ranges, seq);
+  return { count: erased.length, ranges };
+}
+
+/** Transactions in one sweep. */
+const maxSlices = 20;
+
+interface RetainDeps {
+  database: Database;
+  clock: Clock;
+  record: (tx: Tx, entry: AuditInput) => void;
+  /** How long details are kept; 0: permanently. */
+  days: number;
+}
+
+/** Erase the details of entries that are older than they are kept, oldest first. The entries stay. @returns of how many entries */
+async function retainDetails({ database, clock, record, days }: RetainDeps, call: Call): Promise<number> {
+  if (days === 0) return 0;
+  const before = addSeconds(clock.now(), -days * 86_400);
+  if ((await dueAmongOldest(database.read, before)).length === 0) return 0;
+  let total = 0;
+  for (let slices = 0; slices < maxSlices; slices += 1) {
+    const done = await database.write(call, async (tx) => {
+      const due = await dueAmongOldest(tx.db, before);
+      if (due.length === 0) return 0;
+      const { count, ranges } = await eraseDetailsAt(tx, due);
+      const after = { details_erased: count, older_than: before.toISOString() };
+      record(tx, { action: "audit.retain", after, erased: ranges, permission: "system.act" });
+      return count;
+    });
+    total += done;
+    if (done === 0) break;
+  }
+  return total;
+}
+
+/** More than the first is looked at: an entry of a time when the clock was ahead must not keep the others. */
+async function dueAmongOldest(db: ReadClient | TransactionClient, before: Date): Promise<number[]> {
+  const inOrder = { select: { seq: true }, orderBy: { seq: "asc" } } as const;
+  const oldest = await db.auditPayload.findMany({ ...inOrder, take: slice });
+  const where = { seq: { in: oldest.map(({ seq }) => seq) }, at: { lt: before } };
+  return (await db.auditEntry.findMany({ where, ...inOrder })).map(({ seq }) => seq);
+}
+
+/** Entries that one page of a search by text looks at. */
+const maxExamined = 20_000;
+
+interface ReaderDeps {
+  db: ReadClient;
+  cursors: Cursors;
+  /** Ids of targets that a caller may not know of. */
+  hiddenIds: HiddenIds;
+}
+
+/** Reads pages of entries that the caller may know of, newest first. */
+function createAuditReader({ db, cursors, hiddenIds }: ReaderDeps) {
+  const spans = createSpans(db);
+
+  /** @param own what has to be met besides the filters */
+  async function searchOf(call: Call, filters: AuditFilters, own: readonly Condition[] = []): Promise<Search> {
+    const { from, to } = filters;
+    return {
+      filters,
+      conditions: [...own, ...(await conditionsOf(db, filters))],
+      range: from === undefined && to === undefined ? {} : await spans({ from, to }, await lastOf(db)),
+      hiddenAmong: async (ids) => new Set(ids.length === 0 ? [] : await hiddenIds(call, [...new Set(ids)])),
+      seesConfidential: can(call, "cases.confidential"),
+      seesReasons: can(call, "audit.read"),
+    };
+  }
+
+  const whole = async (call: Call, search: Search): Promise<WholeSearch> => ({ ...search, hidden: new Set(await hiddenIds(call)) });
+
+  return {
+    searchOf,
+
+    /** A search of everything that the filters find, and whether that is the whole chain. */
+    async wholeSearchOf(call: Call, filters: AuditFilters): Promise<WholeSearch & { isWhole: boolean }> {
+      const search = await whole(call, await searchOf(call, filters));
+      return { ...search, isWhole: search.hidden.size === 0 && Object.values(filters).every((value) => value === undefined) };
+    },
+
+    /**
+     * @param list what the cursor belongs to
+     * @throws ProblemError invalid_cursor
+     */
+    async page(call: Call, list: string, search: Search, { limit, cursor, count }: ListQuery): Promise<Page<AuditView>> {
+      const { filters } = search;
+      const before = cursor === undefined ? undefined : Number(cursors.decode(list, filters, cursor)[0]);
+      const cursorAt = (seq: number): string => cursors.encode(list, filters, [seq, ""]);
+      if (filters.q !== undefined) {
+        const { found, examined, reached } = await searchBefore(db, search, { before, limit, maxExamined });
+        return {
+          data: found.map(({ row, payload }) => presentAuditEntry(call, row, payload)),
+          limit,
+          next_cursor: reached === undefined ? null : cursorAt(reached),
+          notes: { examined, ...(reached !== undefined && { examined_to: reached }) },
+        };
+      }
+      const { rows, reached, isCut } = await newestBefore(db, search, { before, limit: limit + 1 });
+      const page = toPage(
+        await withDetails(db, rows),
+        limit,
+        ({ row, payload }) => presentAuditEntry(call, row, payload),
+        ({ row }) => cursorAt(row.seq),
+      );
+      const ended =
+        isCut && reached !== undefined
+          ? { next_cursor: cursorAt(reached), notes: { examined: walkLimits.positions, examined_to: reached } }
+          : {};
+      return withTotal({ ...page, ...ended }, { count }, async () => countAll(db, await whole(call, search)));
+    },
+  };
+}
+
+type Target = NonNullable<QueuedEntry["target"]>;
+
+/** Entries of refused attempts, one for each kind, and one for all that were too many to be told apart. */
+async function deniedEntries(tx: Tx, attempts: readonly DeniedAttempts[], overflow: number): Promise<QueuedEntry[]> {
+  const entries: QueuedEntry[] = [];
+  for (const { attempt, count, firstAt, lastAt } of attempts) {
+    const { caller, action, code, subjectUserId } = attempt;
+    const target = await targetOf(tx, attempt);
+    entries.push({
+      action,
+      outcome: "denied",
+      caller,
+      ...(target !== undefined && { target }),
+      ...(subjectUserId !== undefined && { subjectUserId }),
+      ...(caller.guildId !== undefined && { guildId: caller.guildId }),
+      reason: code,
+      after: { count, first_at: firstAt.toISOString(), last_at: lastAt.toISOString() },
+    });
+  }
+  if (overflow > 0) entries.push({ action: "audit.denied_overflow", outcome: "denied", after: { count: overflow } });
+  return entries;
+}
+
+const reference = /^[A-Z0-9-]{1,32}-\d{1,9}$/;
+
+/**
+ * What may be hidden is named only where the refusal is about the record itself, and then by its id, so that the entry is kept from
+ * those the record is kept from. Whether an entry is shown must not tell anybody that there is such a record.
+ */
+async function targetOf(tx: Tx, { target, isAboutRecord }: DeniedAttempt): Promise<Target | undefined> {
+  if (target?.kind === "evidence") return isAboutRecord ? recordOf(tx, target.id.toLowerCase()) : undefined;
+  const find = target === undefined ? undefined : mayBeHidden[target.kind];
+  if (target === undefined || find === undefined) return target;
+  if (!isAboutRecord) return undefined;
+  const named = target.id.toUpperCase();
+  // Ids are stored in small letters: only as they are stored the entry is kept from those the record is kept from.
+  if (!reference.test(named)) return { ...target, id: target.id.toLowerCase() };
+  const record = await find(tx, named);
+  return record === null ? undefined : { ...target, id: record.id, reference: named };
+}
+
+/** Evidence is hidden with the record it belongs to: that is named in its place. */
+async function recordOf({ db }: Tx, id: string): Promise<Target | undefined> {
+  const piece = await db.evidenceItem.findUnique({ where: { id }, select: { recordKind: true, recordId: true, isConfidential: true } });
+  return piece === null || piece.isConfidential ? undefined : { kind: piece.recordKind, id: piece.recordId };
+}
+
+/** Finds records that may be hidden by their references, under the first word of their paths. */
+const mayBeHidden: Readonly<Record<string, (tx: Tx, named: string) => Promise<{ id: string } | null>>> = {
+  cases: ({ db }, named) => db.case.findUnique({ where: { number: Number(/\d+$/.exec(named)?.[0]) }, select: { id: true } }),
+  workflows: ({ db }, named) => db.workflowRequest.findUnique({ where: { reference: named }, select: { id: true } }),
+};
 
 export type AuditService = ReturnType<typeof createAuditService>;
 

@@ -1,5 +1,5 @@
 import { inWords } from "../../kit/say.ts";
-import { randomBytes } from "node:crypto";
+import { randomBytes, createHash, createHmac } from "node:crypto";
 import type { Tx } from "../../database/database.ts";
 import type { SeriesEnd } from "../../database/known-ends.ts";
 import type { Insert, Series } from "../../database/tx.ts";
@@ -8,7 +8,35 @@ import { uuid7 } from "../../kernel/ids.ts";
 import { callerOf, type AuditedCaller } from "../../kernel/denied.ts";
 import type { Head } from "./checkpoints.ts";
 import { showText } from "../../kernel/storable.ts";
-import { commitment, entryHash, genesis, storable } from "./chain.ts";
+import { canonicalJson } from "../../kernel/canonical-json.ts";
+
+/** Where the chain starts. */
+export const genesis = "0".repeat(64);
+
+/** `value` as every database gives it back: dates as text, no undefined, no characters PostgreSQL refuses. */
+export function storable(value: unknown): unknown {
+  const text = JSON.stringify(value);
+  return text === undefined ? null : cleaned(JSON.parse(text));
+}
+
+function cleaned(value: unknown): unknown {
+  if (typeof value === "string") return showText(value);
+  if (Array.isArray(value)) return value.map(cleaned);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, entry]) => [showText(key), cleaned(entry)]));
+}
+
+/** The hash of an entry: SHA-256 over the previous hash and the canonical JSON of its visible columns, `erased` only where it says something. */
+export function entryHash(entry: Omit<AuditEntry, "hash">): string {
+  const { prevHash, erased, ...columns } = entry;
+  const visible = { ...columns, at: columns.at.toISOString(), ...(erased !== null && { erased }) };
+  return createHash("sha256").update(prevHash).update(canonicalJson(visible)).digest("hex");
+}
+
+/** What an entry says about its details without holding them. */
+export function commitment(salt: string, payload: unknown): string {
+  return createHmac("sha256", Buffer.from(salt, "base64url")).update(canonicalJson(payload)).digest("hex");
+}
 
 /** One thing that happened, as the service method that did it tells it. Actor, client, transport and request come from `tx.call`. */
 export interface AuditInput {

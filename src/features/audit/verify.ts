@@ -1,4 +1,4 @@
-import { commitment, entryHash, genesis } from "./chain.ts";
+import { commitment, entryHash, genesis } from "./record.ts";
 import { jsonObject } from "../../kernel/parsing.ts";
 import type { StoredEntry } from "./entries.ts";
 import type { AuditVerification } from "./audit.schema.ts";

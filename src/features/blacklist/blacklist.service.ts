@@ -8,18 +8,27 @@ import { newestFirst } from "../../kernel/keyset.ts";
 import { toPage, withTotal, type Cursors, type Page, type Position } from "../../kernel/page.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { ListChecks } from "../lists/checks.ts";
-import type { LinkReach } from "../links/reach.ts";
+import type { LinkReach, LinkedAccount } from "../links/reach.ts";
 import type { MatchesService } from "../intelligence/matches/matches.service.ts";
 import type { AccessDirectory } from "../permissions/access/access-directory.ts";
 import { createWordsCatchUp, createSweep, createReviewSweep, type ReviewDeps } from "./upkeep.ts";
 import { createChanges, dropNamesOf, lockRecordsOf } from "./changes.ts";
-import { createCheck, type CheckDeps } from "./check.ts";
 import { changesOf, draftOf } from "./drafts.ts";
 import { conditions } from "./filters.ts";
 import { readLimits, readPage } from "./reading.ts";
 import { createOpening, type Opening } from "./open.ts";
-import { confidentialFields, numbersFor, presentRecord, requireOutranks, recordsFor, referenceOf, type Ranks } from "./blacklist.policy.ts";
-import { createPurge, type PurgeDeps } from "./purge.ts";
+import {
+  confidentialFields,
+  numbersFor,
+  presentRecord,
+  requireOutranks,
+  recordsFor,
+  referenceOf,
+  type Ranks,
+  statusAt,
+  toMatchRecord,
+  checkedFor,
+} from "./blacklist.policy.ts";
 import { createBlacklistRecords, revocation } from "./records.ts";
 import {
   CreateBlacklistInput,
@@ -29,10 +38,197 @@ import {
   UpdateBlacklistInput,
   type BlacklistVersionView,
   type BlacklistView,
+  PurgeBlacklistInput,
+  type BlacklistPurge,
+  CheckBlacklistInput,
+  type BlacklistCheck,
+  type CheckedRecord,
 } from "./blacklist.schema.ts";
 import { searchCondition } from "./search.ts";
 import { createInTx } from "./in-tx.ts";
 import type { EvidenceHost, Host } from "../evidence/hosts.ts";
+import { say } from "../../kit/say.ts";
+import type { Deps } from "../deps.ts";
+import { z } from "zod";
+import { forgetAnswers } from "../../database/idempotency.ts";
+import type { Held } from "../../kernel/held.ts";
+import type { ConfirmationsService } from "../confirmations/confirmations.service.ts";
+import { feed } from "./side-effects.ts";
+import type { RelatedServer } from "../servers/related.ts";
+import { groupBy } from "../../kernel/group.ts";
+import { keyedHash } from "../../kernel/secrets.ts";
+import type { FollowedEntries } from "../follows/entries.ts";
+import type { ServerFacts } from "../servers/facts.ts";
+
+interface CheckDeps extends Deps<"database" | "clock"> {
+  reach: Pick<LinkReach, "reachOfAll">;
+  facts: Pick<ServerFacts, "relatedTo">;
+  serversKey: Buffer;
+  followedEntries: Pick<FollowedEntries, "count" | "listed">;
+}
+
+/** Ids of one statement, of which SQLite is given at most 999 values. */
+const idsAtOnce = 900;
+/** Which linked accounts the records of one take in. */
+const takenIn: Readonly<Record<LinkedAccount["confidence"], readonly string[]>> = {
+  confirmed: ["confirmed", "probable"],
+  probable: ["probable"],
+};
+
+/** The records in force about some subjects. */
+interface Found {
+  of(kind: string, id: string): readonly BlacklistRecord[];
+  show(rows: readonly BlacklistRecord[]): CheckedRecord[];
+}
+
+/** @returns looks many subjects up at once; the answer keeps the order of the question */
+export function createCheck({ database, reach, facts, clock, serversKey, followedEntries }: CheckDeps) {
+  async function findFor(call: Call, userIds: readonly string[], serverIds: readonly string[]): Promise<Found> {
+    const now = clock.now();
+    const rows: BlacklistRecord[] = [];
+    for (const [kind, ids] of Object.entries({ user: userIds, server: serverIds })) {
+      for (let from = 0; from < ids.length; from += idsAtOnce) {
+        const where = { kind, subjectId: { in: ids.slice(from, from + idsAtOnce) }, activeKey: { not: null } };
+        rows.push(...(await database.read.blacklistRecord.findMany({ where, orderBy: { severityOrder: "desc" } })));
+      }
+    }
+    const active = rows.filter((row) => statusAt(row, now) === "active");
+    const numbers = await numbersFor(database.read, active);
+    const bySubject = groupBy(active, ({ kind, subjectId }) => `${kind}:${subjectId}`);
+    const checked = checkedFor(call);
+    return {
+      of: (kind, id) => bySubject.get(`${kind}:${id}`) ?? [],
+      show: (some) => some.map((row) => checked(presentRecord(row, now, numbers))),
+    };
+  }
+
+  /** Every server registered with or merged with one of these; undefined for callers who may not read the register. */
+  async function relatedTo(call: Call, serverIds: readonly string[]): Promise<Map<string, RelatedServer[]> | undefined> {
+    if (!can(call, "servers.read")) return undefined;
+    const idOf = new Map(serverIds.map((id) => [keyedHash(serversKey, id), id]));
+    const related = await facts.relatedTo(database.read, [...idOf.keys()]);
+    return groupBy(related, ({ of }) => idOf.get(of) ?? "");
+  }
+
+  return async (call: Call, input: CheckBlacklistInput): Promise<BlacklistCheck> => {
+    requirePermission(call, "blacklist.check");
+    const { user_ids, server_ids, include_alts: withAlts } = CheckBlacklistInput.parse(input);
+    if (withAlts) requirePermission(call, "users.links.read");
+    const [userIds, serverIds] = [[...new Set(user_ids)], [...new Set(server_ids)]];
+    const linked = withAlts ? await reach.reachOfAll(database.read, userIds) : undefined;
+    const related = await relatedTo(call, serverIds);
+    const accounts = [...(linked?.values() ?? [])].flat().map(({ userId }) => userId);
+    const servers = [...(related?.values() ?? [])].flat().map(({ serverId }) => serverId);
+    const found = await findFor(call, [...new Set([...userIds, ...accounts])], [...new Set([...serverIds, ...servers])]);
+
+    const byOthers = can(call, "lists.read") && followedEntries.count() > 0;
+    const listedBy = byOthers && {
+      user: await followedEntries.listed("user", userIds),
+      server: await followedEntries.listed("server", serverIds),
+    };
+
+    const itself = (kind: "user" | "server", id: string) => {
+      const records = found.show(found.of(kind, id));
+      return { id, listed: records.length > 0, records, ...(listedBy !== false && { listed_by: listedBy[kind].get(id) ?? [] }) };
+    };
+    return {
+      ...(byOthers && { followed_lists: followedEntries.count() }),
+      users: userIds.map((id) => ({
+        ...itself("user", id),
+        ...(linked !== undefined && { linked: linkedWith(linked.get(id) ?? [], found) }),
+      })),
+      servers: serverIds.map((id) => ({
+        ...itself("server", id),
+        ...(related !== undefined && { related: relatedWith(related.get(id) ?? [], found) }),
+      })),
+    };
+  };
+}
+
+function linkedWith(accounts: readonly LinkedAccount[], found: Found) {
+  return accounts.flatMap(({ userId, confidence }) => {
+    const records = found.show(found.of("user", userId).filter(({ includeAlts }) => takenIn[confidence].includes(includeAlts)));
+    return records.length === 0 ? [] : [{ user_id: userId, confidence, records }];
+  });
+}
+
+function relatedWith(servers: readonly RelatedServer[], found: Found) {
+  return servers.flatMap(({ serverId, how }) => {
+    const records = found.show(found.of("server", serverId));
+    return records.length === 0 ? [] : [{ server_id: serverId, how, records }];
+  });
+}
+
+interface PurgeDeps extends Deps<"database" | "events"> {
+  audit: Pick<AuditService, "erase">;
+  matches: Pick<MatchesService, "applyRecord">;
+  access: Pick<AccessDirectory, "noteRecord">;
+  confirmations: Pick<ConfirmationsService, "hold" | "register">;
+  opening: Opening;
+  /** Deletes the evidence of a record. */
+  dropEvidence?: (tx: Tx, recordId: string) => Promise<unknown>;
+}
+
+const action = "blacklist.purge";
+const HeldInput = PurgeBlacklistInput.extend({ id: z.string() });
+type HeldInput = z.output<typeof HeldInput>;
+
+/** Purging erases a record that does not count any more; what stays is its number, when it went, and why. */
+function createPurge(deps: PurgeDeps) {
+  const { database, audit, events, access, matches, confirmations, opening, dropEvidence } = deps;
+
+  /** Everything that was made of the record, its row last. */
+  async function erase(tx: Tx, row: BlacklistRecord): Promise<void> {
+    const about = { where: { recordId: row.id } };
+    await dropEvidence?.(tx, row.id);
+    // Time may have ended it before the sweep came by: anyone who remembers it is told as if it had.
+    await matches.applyRecord(tx, toMatchRecord(row, tx.now));
+    tx.afterCommit(() => access.noteRecord({ ...row, status: statusAt(row, tx.now) }));
+    await tx.db.match.deleteMany(about);
+    await tx.db.blacklistChange.deleteMany(about);
+    await tx.db.blacklistWord.deleteMany(about);
+    await tx.db.blacklistVersion.deleteMany(about);
+    await tx.db.blacklistRecord.delete({ where: { id: row.id } });
+    await forgetAnswers(tx, row.id);
+  }
+
+  async function purge(tx: Tx, { id, reason }: HeldInput, ifMatch?: number): Promise<BlacklistPurge | Held> {
+    const row = await opening.open(tx, id, { ifMatch, action: "purge", wanted: "ended" });
+    const reference = referenceOf(row);
+    const held = await confirmations.hold(tx, {
+      action,
+      group: "erasure",
+      permission: action,
+      input: { id: row.id, reason } satisfies HeldInput,
+      summary: say("blacklist.erase-the-blacklist-record-for-good", { reference }),
+      dangerous: [action],
+      ...(row.kind === "user" && { subjectUserId: row.subjectId }),
+    });
+    if (held !== undefined) return held;
+    await erase(tx, row);
+    tx.append(feed, { recordId: row.id, number: row.number, revision: row.revision + 1, what: "purged", kind: row.kind, category: null });
+    const entry = { action, target: { kind: "blacklist", id: row.id, reference }, reason, permission: action };
+    await audit.erase(tx, { targetId: row.id }, entry);
+    events.emit(tx, { type: "blacklist.purged", data: { id: row.id, number: reference, kind: row.kind } });
+    return { id: row.id, number: reference, purged_at: tx.now.toISOString(), reason };
+  }
+
+  confirmations.register(action, (tx, held) => {
+    requireWrite(tx.call, action);
+    return purge(tx, HeldInput.parse(held));
+  });
+
+  /**
+   * Erase a record with its versions, words, matches and evidence, and the details of the audit about it. Its number is not given
+   * again. Waits for a second person where dangerous changes do.
+   * @throws ProblemError record_not_found, precondition_failed, invalid_transition while it counts, hierarchy_violation, and as `hold`
+   */
+  return async (call: Call, key: string, input: PurgeBlacklistInput, ifMatch?: number): Promise<BlacklistPurge | Held> => {
+    requireWrite(call, action);
+    const { reason } = PurgeBlacklistInput.parse(input);
+    return await database.write(call, (tx) => purge(tx, { id: key, reason }, ifMatch));
+  };
+}
 
 export type BlacklistService = ReturnType<typeof createBlacklistService>;
 

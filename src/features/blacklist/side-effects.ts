@@ -10,7 +10,7 @@ import type { ListChecks } from "../lists/checks.ts";
 import type { AccessDirectory } from "../permissions/access/access-directory.ts";
 import { confidentialFields, numbersFor, presentRecord, referenceOf, toMatchRecord } from "./blacklist.policy.ts";
 import type { BlacklistView } from "./blacklist.schema.ts";
-import { textOf, wordRows } from "./words.ts";
+import { textOf, wordRows } from "./changes.ts";
 
 export interface ChangeNote {
   action: BlacklistAction;

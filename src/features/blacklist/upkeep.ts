@@ -7,7 +7,7 @@ import { inBatches } from "../../kernel/pause.ts";
 import { processCall, requirePermission, type Call } from "../../kernel/call.ts";
 import { sweepIsolated } from "../../kernel/isolated.ts";
 import { uuid7 } from "../../kernel/ids.ts";
-import { textColumns, wordRows } from "./words.ts";
+import { textColumns, wordRows } from "./changes.ts";
 import { changedRecord } from "./bulk.ts";
 import { statusAt, isLive, referenceOf } from "./blacklist.policy.ts";
 import { endingStatuses } from "./filters.ts";

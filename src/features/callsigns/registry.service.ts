@@ -1,23 +1,245 @@
 import { say } from "../../kit/say.ts";
 import type { Deps } from "../deps.ts";
-import type { Database, Tx } from "../../database/database.ts";
-import type { Prisma, CallsignPool } from "../../generated/sqlite/client.ts";
+import type { Database, Tx, ReadClient, TransactionClient } from "../../database/database.ts";
+import type { Prisma, CallsignPool, CallsignSlot } from "../../generated/sqlite/client.ts";
 import { requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
 import { toPage, withTotal, type Page, type Position } from "../../kernel/page.ts";
 import { beginningWith } from "../../kernel/words.ts";
 import type { PermissionsService } from "../permissions/permissions.service.ts";
 import type { AccessDirectory } from "../permissions/access/access-directory.ts";
-import { createFinder } from "./find.ts";
 import { lasting, liveKeyOf } from "./keys.ts";
-import { createMoves } from "./moves.ts";
 import { createNext } from "./next.ts";
-import { callsignsPolicy, presentNothing, presentSlot, requireMove, stateAt } from "./callsigns.policy.ts";
-import { SlotsQuery, BlockInput, type CallsignQuery, type SlotView, type BlockView } from "./callsigns.schema.ts";
+import { callsignsPolicy, presentNothing, presentSlot, requireMove, stateAt, refusedMove, type Move } from "./callsigns.policy.ts";
+import {
+  SlotsQuery,
+  BlockInput,
+  type CallsignQuery,
+  type SlotView,
+  type BlockView,
+  ReleaseInput,
+  RetireInput,
+  TransferInput,
+} from "./callsigns.schema.ts";
 import type { CallsignsService } from "./callsigns.service.ts";
-import { fieldError, validationProblem, type FieldError } from "../../kernel/errors.ts";
+import { fieldError, validationProblem, type FieldError, ProblemError } from "../../kernel/errors.ts";
 import { isWithin, numbersOf } from "./numbers.ts";
-import { standingAs, standOf } from "./records.ts";
-import { writeCallsign } from "./template.ts";
+import { standingAs, standOf, resting, assignedAt, type CallsignNote, type SlotDraft, type SlotStand } from "./records.ts";
+import { writeCallsign, isSame, numberIn } from "./template.ts";
+import type { PermissionKey } from "../../kernel/permissions.ts";
+import { WriteConflictError } from "../../database/problems.ts";
+import { requireRevision } from "../../kernel/revision.ts";
+import { heldBy } from "./choice.ts";
+
+type Reader = Pick<ReadClient, "$queryRaw"> & Pick<ReadClient | TransactionClient, "callsignPool" | "callsignSlot">;
+
+/** A number that a callsign stands for. */
+interface Place {
+  pool: string;
+  number: number;
+}
+
+/** What a text is: a live slot, a callsign nobody has, or (both null) no callsign at all. */
+interface Located {
+  slot: CallsignSlot | null;
+  place: Place | null;
+}
+
+interface Sought {
+  callsign: string;
+  pool?: string | undefined;
+}
+
+/** At most so many slots of one callsign are looked at. */
+const maxSlots = 20;
+
+/** Finds what a callsign of people stands for, whatever its case. */
+function createFinder(access: Pick<AccessDirectory, "roles">) {
+  function placesIn(pool: CallsignPool, callsign: string): Place[] {
+    const ranks = pool.template.includes("{rank}") ? [null, ...access.roles().map(({ key }) => key)] : [null];
+    const found = ranks.map((rank) => numberIn(callsign, pool.template, { dept: pool.department, rank }));
+    const { spans } = numbersOf(pool);
+    const numbers = new Set(found.filter((number): number is number => number !== undefined && isWithin(spans, number)));
+    return [...numbers].map((number) => ({ pool: pool.key, number }));
+  }
+
+  return {
+    /** @throws ProblemError validation_failed when two pools have the callsign */
+    async locate(db: Reader, { callsign, pool }: Sought, now: Date): Promise<Located> {
+      const pools = await db.callsignPool.findMany({ where: pool === undefined ? {} : { key: pool }, orderBy: { key: "asc" } });
+      const places = pools.flatMap((one) => placesIn(one, callsign));
+      const liveKeys = places.map((place) => liveKeyOf(place.pool, place.number));
+      const writings = [callsign, callsign.toUpperCase(), callsign.toLowerCase()];
+      const named = { callsign: { in: writings }, liveKey: { not: null }, ...(pool !== undefined && { pool }) };
+      const some = { OR: [{ liveKey: { in: liveKeys } }, named] };
+      const rows = await db.callsignSlot.findMany({ where: { AND: [some, lasting(now)] }, take: maxSlots + liveKeys.length });
+      const same = rows.filter((row) => isSame(row.callsign, callsign));
+      const slots = same.length > 0 ? same : await otherwiseWritten(db, { callsign, pool }, now);
+      if (slots.length > 0) return { slot: only(slots, callsign), place: null };
+      const taken = new Set(rows.map(({ liveKey }) => liveKey));
+      const free = places.filter((place) => !taken.has(liveKeyOf(place.pool, place.number)));
+      return { slot: null, place: free.length === 0 ? null : only(free, callsign) };
+    },
+  };
+}
+
+/** Those that no index finds: written in mixed case, in another way than their pool writes now. */
+async function otherwiseWritten(db: Reader, { callsign, pool }: Sought, now: Date): Promise<CallsignSlot[]> {
+  const found = await db.$queryRaw<{ id: string }[]>`
+    SELECT "id" FROM "callsign_slots" WHERE "live_key" IS NOT NULL AND lower("callsign") = ${callsign.toLowerCase()} LIMIT ${maxSlots}`;
+  const where = { id: { in: found.map(({ id }) => id) }, ...(pool !== undefined && { pool }), ...lasting(now) };
+  return found.length === 0 ? [] : await db.callsignSlot.findMany({ where });
+}
+
+function only<T extends { pool: string }>(found: readonly T[], callsign: string): T {
+  const [first, ...others] = found;
+  if (first === undefined || others.length > 0) {
+    const pools = [...new Set(found.map(({ pool }) => pool))].toSorted().join(", ");
+    throw fieldError("/pool", "ambiguous", say("callsigns.is-a-callsign-of-several-pools-say", { callsign, pools }), "query");
+  }
+  return first;
+}
+
+interface MoveDeps {
+  database: Database;
+  access: Pick<AccessDirectory, "of" | "roles">;
+  permissions: Pick<PermissionsService, "requireRankAbove">;
+  callsigns: Pick<CallsignsService, "records">;
+}
+
+/** The callsign a change is about, and how the caller read it. */
+interface Named extends CallsignQuery {
+  callsign: string;
+  ifMatch: number | undefined;
+}
+
+/** Changes of one callsign. Nobody takes one from those at or above their own rank. */
+function createMoves({ database, access, permissions, callsigns }: MoveDeps) {
+  const { records } = callsigns;
+  const { locate } = createFinder(access);
+
+  /**
+   * What a callsign is, with its people (the one who gets it included) and its pool locked.
+   * @throws ProblemError validation_failed; WriteConflictError where it changed hands meanwhile, so that all is tried again
+   */
+  async function loadForUpdate(tx: Tx, named: Named, receiver?: string): Promise<Located> {
+    const seen = await locate(tx.db, named, tx.now);
+    const pool = seen.slot?.pool ?? seen.place?.pool;
+    if (pool === undefined) throw fieldError("/callsign", "unknown_callsign", say("callsigns.no-pool-has-such-a-callsign"), "path");
+    const people = new Set([seen.slot?.userId, receiver].filter((id): id is string => typeof id === "string"));
+    for (const userId of [...people].toSorted()) await records.lock(tx, { userId, pools: [] });
+    await records.lock(tx, { pools: [pool] });
+    const found = await locate(tx.db, { ...named, pool }, tx.now);
+    if (found.slot?.id === seen.slot?.id && found.slot?.userId === seen.slot?.userId) return found;
+    throw new WriteConflictError("it changed hands");
+  }
+
+  /** @throws ProblemError precondition_failed, hierarchy_violation, invalid_transition */
+  function requireMayMove(tx: Tx, { slot }: Located, { callsign, ifMatch }: Named, move: Move): void {
+    requireRevision(ifMatch, slot?.revision ?? 0);
+    if (slot !== null && slot.userId !== null) permissions.requireRankAbove(tx.call, access.of(slot.userId).rank);
+    requireMove(slot === null ? "free" : stateAt(slot, tx.now), move, slot?.callsign ?? callsign);
+  }
+
+  /** A number nobody has, written down. What time has freed is cleared first. @throws ProblemError storage_busy */
+  async function place(tx: Tx, draft: SlotDraft, stand: SlotStand, note: CallsignNote): Promise<CallsignSlot> {
+    await records.clear(tx, draft, note);
+    const made = await records.place(tx, draft, stand, note);
+    if (made === null) throw new ProblemError("storage_busy", { detail: say("callsigns.somebody-has-just-taken-it"), retryAfter: 1 });
+    return made;
+  }
+
+  /** What every change has in common. */
+  function move(
+    call: Call,
+    permission: PermissionKey,
+    reason: string,
+    work: (tx: Tx, note: CallsignNote) => Promise<CallsignSlot>,
+  ): Promise<SlotView> {
+    const note = { causeReference: null, permission, reason };
+    return database.write(call, async (tx) => presentSlot(await work(tx, note), access, tx.now));
+  }
+
+  async function releaseInTx(tx: Tx, named: Named, days: number | undefined, note: CallsignNote): Promise<CallsignSlot> {
+    const located = await loadForUpdate(tx, named);
+    requireMayMove(tx, located, named, "release");
+    const slot = existing(located);
+    if (slot.state === "reserved" || days === 0) return await records.change(tx, slot, { ...standOf(slot), state: "ended" }, note);
+    if (slot.state === "held")
+      throw refusedMove(
+        slot.state,
+        "release",
+        slot.callsign,
+        say("callsigns.rests-already-rest-days-0-frees-it", { callsign: slot.callsign }),
+      );
+    return await records.change(tx, slot, await resting(tx, slot, days), note);
+  }
+
+  async function transferInTx(tx: Tx, named: Named, userId: string, note: CallsignNote): Promise<CallsignSlot> {
+    const located = await loadForUpdate(tx, named, userId);
+    requireMayMove(tx, located, named, "transfer");
+    const slot = existing(located);
+    const { pool, number, callsign, state } = slot;
+    const other = await heldBy(tx.db, pool, userId, tx.now);
+    if (other !== null)
+      throw refusedMove(state, "transfer", callsign, say("callsigns.they-have-of-the-pool-already", { callsign: other.callsign }));
+    const { revision } = await records.change(tx, slot, { ...standOf(slot), state: "ended" }, note);
+    // A tag of the slot before is none of this one.
+    return await place(tx, { pool, number, callsign, userId, revision: revision + 1 }, assignedAt(tx.now, note), note);
+  }
+
+  async function retireInTx(tx: Tx, named: Named, note: CallsignNote): Promise<CallsignSlot> {
+    const located = await loadForUpdate(tx, named);
+    requireMayMove(tx, located, named, "retire");
+    const { slot, place: free } = located;
+    if (slot !== null) return await records.change(tx, slot, standingAs("retired", tx.now, slot.originReference), note);
+    const draft = { ...(free ?? { pool: "", number: 0 }), callsign: named.callsign, userId: null };
+    return await place(tx, draft, standingAs("retired", tx.now), note);
+  }
+
+  return {
+    place,
+
+    /** Take a callsign from its holder; it rests. @throws ProblemError validation_failed, precondition_failed, hierarchy_violation, invalid_transition */
+    async release(call: Call, named: Named, given: ReleaseInput): Promise<SlotView> {
+      requireWrite(call, callsignsPolicy.release);
+      const { reason, rest_days: days } = ReleaseInput.parse(given);
+      if (days === 0) requireWrite(call, callsignsPolicy.manage);
+      return await move(call, callsignsPolicy.release, reason, (tx, note) => releaseInTx(tx, named, days, note));
+    },
+
+    /** Take a callsign from its holder and give it to somebody else. @throws ProblemError as `release` */
+    async transfer(call: Call, named: Named, given: TransferInput): Promise<SlotView> {
+      requireWrite(call, callsignsPolicy.manage);
+      const { user_id: userId, reason } = TransferInput.parse(given);
+      return await move(call, callsignsPolicy.manage, reason, (tx, note) => transferInTx(tx, named, userId, note));
+    },
+
+    /** Never give a callsign again. @throws ProblemError as `release` */
+    async retire(call: Call, named: Named, given: RetireInput): Promise<SlotView> {
+      requireWrite(call, callsignsPolicy.manage);
+      const { reason } = RetireInput.parse(given);
+      return await move(call, callsignsPolicy.manage, reason, (tx, note) => retireInTx(tx, named, note));
+    },
+
+    /** Let a retired callsign be given again. @throws ProblemError as `release` */
+    async unretire(call: Call, named: Named, given: RetireInput): Promise<SlotView> {
+      requireWrite(call, callsignsPolicy.manage);
+      const { reason } = RetireInput.parse(given);
+      return await move(call, callsignsPolicy.manage, reason, async (tx, note) => {
+        const located = await loadForUpdate(tx, named);
+        requireMayMove(tx, located, named, "unretire");
+        const slot = existing(located);
+        return await records.change(tx, slot, { ...standOf(slot), state: "ended" }, note);
+      });
+    },
+  };
+}
+
+/** Of a callsign whose state was looked at: a state other than free has a slot. */
+function existing({ slot }: Located): CallsignSlot {
+  if (slot === null) throw new ProblemError("storage_busy", { retryAfter: 1 });
+  return slot;
+}
 
 export type CallsignRegistry = ReturnType<typeof createCallsignRegistry>;
 

@@ -1,14 +1,12 @@
-import { say } from "../../kit/say.ts";
-import type { CommandSet, Entry, FieldSpec, CommandInput, OptionSpec, PickSpec, Wording } from "../../commands/entry.ts";
+import { say, plainSentence } from "../../kit/say.ts";
+import type { CommandSet, Entry, FieldSpec, CommandInput, OptionSpec, PickSpec, Wording, MenuSpec, Reply } from "../../commands/entry.ts";
 import { numbered, within } from "../../commands/sources.ts";
-import { pieceName } from "../../commands/gallery.ts";
+import { pieceName, type Piece, pieceLine } from "../../commands/gallery.ts";
 import type { ActionView } from "./actions/actions.schema.ts";
 import type { NoteView } from "./notes/notes.schema.ts";
 import type { TemplateView } from "./templates/templates.ts";
 import { strikeEntries, actionEntries, noteEntries, templateEntries } from "./commands/parts.ts";
-import { evidenceEntry, evidenceMenu } from "./commands/evidence-menu.ts";
 import { nativeCaseEntry } from "./commands/native-case.ts";
-import { timelineEntries } from "./commands/person-timeline.ts";
 import { outcomes } from "./outcomes.ts";
 import type { CaseView } from "./cases.schema.ts";
 import type { CaseTimelineEntryView } from "./timeline.ts";
@@ -19,8 +17,124 @@ import { picked, textIn } from "../../commands/input.ts";
 import { idsIn, numberIn, pickedQuery, type Query, readOptional, subjectIn } from "../../commands/records.ts";
 import { enumLabel, lineText, momentOf } from "../../commands/show.ts";
 import { escapeText } from "../../discord/replies.ts";
-import { sentenceText, plainSentence } from "../../discord/sentence.ts";
-import type { Verbs } from "../../commands/verbs.ts";
+import { sentenceText } from "../../discord/sentence.ts";
+import type { Verbs, VerbInput } from "../../commands/verbs.ts";
+import { timelineKinds } from "../../kernel/vocabulary.ts";
+import { keepBeside, messageBody, messageValues } from "../../commands/messages.ts";
+import type { Call } from "../../kernel/call.ts";
+
+const newCase = "new-case";
+const defaultTitle = "Evidence from Discord";
+
+/** Which route keeps a piece of evidence, by how its record is called; anything else is a request. */
+const places = [
+  { of: /^(case-|[0-9a-f]{8}-)/i, operation: "addCaseEvidence" },
+  { of: /^bl-/i, operation: "addBlacklistEvidence" },
+] as const;
+const requestPlace = "addWorkflowEvidence";
+const casePlace = "createCase";
+
+const recordOf = (given: CommandInput) => textIn(given, "record")?.trim() ?? "";
+const isNew = (given: CommandInput) => textIn(given, "where") === newCase;
+const placeOf = (given: CommandInput) => places.find(({ of }) => of.test(recordOf(given)))?.operation ?? requestPlace;
+const operationOf = (given: CommandInput) => (isNew(given) ? casePlace : placeOf(given));
+
+async function locateRecord(given: CommandInput, call: Call, verbs: Verbs): Promise<CommandInput["values"]> {
+  if (isNew(given)) {
+    if (textIn(given, "author") === undefined) throw fieldError("/where", "invalid_value", say("cases.a-web-hook-wrote-this-which-is"));
+    return {};
+  }
+  if (recordOf(given) === "") throw fieldError("/record", "required", say("cases.name-the-case-the-blacklist-record-or"));
+  if (placeOf(given) !== requestPlace) return {};
+  // A request that is not there is told by the route, in the same words as one that is hidden.
+  return { type: (await verbs.requests.kindOf(recordOf(given), call)) ?? "poach" };
+}
+
+function saveInput(given: CommandInput): VerbInput {
+  if (isNew(given)) {
+    const subjects = [{ kind: "user", id: textIn(given, "author") }];
+    return { body: { title: textIn(given, "title") ?? defaultTitle, subjects } };
+  }
+  const about = { ...messageBody(given), ...picked(given, "title") };
+  if (placeOf(given) !== requestPlace) return { params: { id: recordOf(given) }, body: about };
+  return { params: { type: textIn(given, "type") ?? "", website_id: recordOf(given) }, body: about };
+}
+
+async function saved(view: CaseView | Piece, wording: Wording, verbs: Verbs): Promise<Reply> {
+  const { t } = wording;
+  if (!("number" in view)) return { content: t("evidence kept"), embeds: [{ description: pieceLine(view, t) }] };
+  const line = await keepBeside("addCaseEvidence", { id: view.number }, wording, verbs);
+  return { ...caseReply(view, wording), content: `${t("menu case-opened", { number: view.number })}\n${line}` };
+}
+
+/** "Save as evidence": a message is kept with a record, or with a new case. */
+const evidenceMenu: MenuSpec = { name: "Save as evidence", kind: "message", entry: "menu evidence", values: messageValues };
+const evidenceEntry: Entry = {
+  command: "menu",
+  path: "evidence",
+  operation: "addCaseEvidence",
+  operationFor: operationOf,
+  operations: [casePlace, requestPlace, ...places.map(({ operation }) => operation)],
+  form: [
+    { name: "where", kind: "choice", required: true, choices: ["record", newCase] },
+    { name: "record", kind: "line", max: 64 },
+    { name: "title", kind: "line" },
+    { name: "note", kind: "paragraph" },
+  ],
+  locate: locateRecord,
+  input: saveInput,
+  show: saved,
+};
+
+const user: OptionSpec = { name: "user", kind: "user", required: true };
+const timelineKind: OptionSpec = { name: "kind", kind: "text", choices: timelineKinds };
+
+/** What happened to a person, a line each. */
+const line: NonNullable<Entry["line"]> = ({ at: then, kind, summary, reference, user_id: who, actor_id: by }, { t }) =>
+  [
+    momentOf(then, "R"),
+    `**${t(`= ${String(kind)}`)}**`,
+    sentenceText(summary, t),
+    reference && escapeText(reference),
+    `<@${String(who)}>`,
+    by && `– <@${String(by)}>`,
+  ]
+    .filter(Boolean)
+    .join(" · ");
+
+/** Of a person's timeline: what others did in Discord leads on. */
+const opensNativeAction: PickSpec<string> = {
+  press: "menu by-hand",
+  placeholder: "case pick-by-hand",
+  of: ({ kind, record_id: id, at: then, event }: { kind: string; record_id?: string; at: string; event: string }, { t }) =>
+    kind === "native_action" && id !== undefined ? { value: id, label: `${then.slice(0, 10)} · ${t(`= ${event}`)}` } : undefined,
+};
+
+/** What happened to a person, with filters and in short. */
+const timelineEntries: readonly Entry[] = [
+  {
+    command: "case",
+    path: "timeline",
+    operation: "listUserTimeline",
+    options: [user, timelineKind, { name: "alts", kind: "boolean" }],
+    input: (given) => ({
+      params: { discord_user_id: textIn(given, "user") ?? "" },
+      query: { ...pickedQuery(given, "kind"), include_alts: given.values["alts"]?.toString() },
+    }),
+    line,
+    picks: [opensNativeAction],
+    press: { name: "ct", carries: [{ name: "user", kind: "user" }, timelineKind] },
+  },
+  {
+    command: "history",
+    path: "",
+    operation: "listUserTimeline",
+    options: [user],
+    input: (given) => ({ params: { discord_user_id: textIn(given, "user") ?? "" } }),
+    line,
+    picks: [opensNativeAction],
+  },
+];
 
 const command = "case";
 const inCase = (given: CommandInput) => ({ id: textIn(given, "case") ?? "" });

@@ -2,10 +2,9 @@ import type { Deps } from "../deps.ts";
 import type { Database, Tx } from "../../database/database.ts";
 import { countOf, selectIds } from "../../database/where.ts";
 import type { Prisma } from "../../generated/sqlite/client.ts";
-import { requirePermission, type Call } from "../../kernel/call.ts";
+import { requirePermission, type Call, can } from "../../kernel/call.ts";
 import { withTotal, type Page } from "../../kernel/page.ts";
-import { walk, walkedPage } from "../../database/walk.ts";
-import { conditions, orders } from "./filters.ts";
+import { walk, walkedPage, either, idsOf, type Condition } from "../../database/walk.ts";
 import type { AuditService } from "../audit/audit.service.ts";
 import type { LinkReach } from "../links/reach.ts";
 import type { DraftRecords } from "../workflows/drafts/records.ts";
@@ -27,13 +26,117 @@ import {
 } from "./cases.policy.ts";
 import { viewsOf } from "./presenter.ts";
 import { createCaseRecords, findVisible, type CaseRecords } from "./records.ts";
-import { createAppend, createUndo } from "./requests.ts";
+import { createAppend, createUndo, createInTx } from "./requests.ts";
 import { ListCasesQuery, type CaseView } from "./cases.schema.ts";
 import { createCaseTemplates } from "./templates/templates.ts";
 import { createCaseTimeline } from "./timeline.ts";
-import { createInTx } from "./in-tx.ts";
 import { caseReference } from "../../kernel/parsing.ts";
 import type { EvidenceHost, Host } from "../evidence/hosts.ts";
+import { orderOf } from "../../kernel/keyset.ts";
+import { beginningWith, searchedWords } from "../../kernel/words.ts";
+import { caseStatuses } from "./states.ts";
+
+type Where = CaseWhere;
+type CaseFilters = Omit<ReturnType<typeof ListCasesQuery.parse>, "limit" | "cursor" | "count">;
+
+/** Newest first, or what is due first and at the end what never is. */
+const orders = {
+  "-created_at": orderOf("createdAt", "desc"),
+  due_at: orderOf("dueOrder", "asc"),
+} as const satisfies Record<CaseFilters["sort"], object>;
+
+interface Asked {
+  call: Call;
+  /** With `@me` replaced by that person. */
+  filters: CaseFilters;
+  /** With a subject: it, and the accounts of the same person where those are wanted. */
+  subjectIds: readonly string[];
+  now: Date;
+}
+
+type Filter<Name extends keyof CaseFilters> = (
+  value: NonNullable<CaseFilters[Name]>,
+  asked: Asked,
+) => Condition<Where> | Condition<Where>[];
+type Bound = "from" | "to";
+
+/** Not closed, as the table of states has it: an index knows statuses. */
+const unclosed = caseStatuses.filter((status) => status !== "closed" && status !== "archived");
+
+/** What each filter asks of a case; those whose index finds few come first. */
+const filtersByName: { readonly [Name in Exclude<keyof CaseFilters, "sort" | "include_alts" | "deleted" | Bound>]-?: Filter<Name> } = {
+  origin_reference: (originReference) => ({ where: { originReference }, ids: idsOf("Case", { originReference: [originReference] }) }),
+  subject: (_subject, { subjectIds }) => ({
+    where: { subjects: { some: { subjectId: { in: [...subjectIds] } } } },
+    ids: idsOf("CaseSubject", { kind: ["user", "server"], subjectId: subjectIds }, "caseId"),
+  }),
+  label: (label) => ({ where: { labels: { some: { label } } }, ids: idsOf("CaseLabel", { label: [label] }, "caseId") }),
+  lead: (leadId) => equal("leadId", leadId),
+  opened_by: (openedBy) => equal("openedBy", openedBy),
+  member: (member) => ({ where: { OR: [{ leadId: member }, { members: { some: { userId: member } } }] }, ids: ofTeam(member) }),
+  q: wordConditions,
+  overdue: (asked, { now }) =>
+    asked === "true"
+      ? { where: { closedAt: null, dueAt: { lte: now } }, ids: idsOf("Case", { status: unclosed, dueAt: { lte: now } }) }
+      : { where: { OR: [{ closedAt: { not: null } }, { dueAt: null }, { dueAt: { gt: now } }] } },
+  confidential: (asked) => ({
+    where: { isConfidential: asked === "true" },
+    ...(asked === "true" && { ids: idsOf("Case", { isConfidential: [true] }) }),
+  }),
+  priority: (priority) => ({ where: { priority }, ids: idsOf("Case", { priority: [priority] }) }),
+  status: (status) => equal("status", status),
+  type: (type) => equal("type", type),
+};
+
+/** What the filters of the list ask, as they are looked for; of a caller who sees only their own, that it is theirs. */
+function conditions(asked: Asked): { conditions: Condition<Where>[]; bounds: Where[] } {
+  const { call, filters } = asked;
+  const all: Condition<Where>[] = [...(can(call, casesPolicy.readAll) ? [] : [ownCondition(call)]), ...binCondition(filters)];
+  for (const [name, filter] of Object.entries(filtersByName)) {
+    const value = filters[name as keyof typeof filtersByName];
+    if (value !== undefined) all.push(...[(filter as Filter<"q">)(value, asked)].flat());
+  }
+  const opened: Where[] = [
+    ...(filters.from === undefined ? [] : [{ createdAt: { gte: new Date(filters.from) } }]),
+    ...(filters.to === undefined ? [] : [{ createdAt: { lt: new Date(filters.to) } }]),
+  ];
+  if (orders[filters.sort].column === "createdAt") return { conditions: all, bounds: opened };
+  // The indexes that hold what some filters find are in the order of the opening.
+  return { conditions: [...all.map(({ inOrder: _, ...rest }) => rest), ...opened.map((where) => ({ where }))], bounds: [] };
+}
+
+function equal(field: "leadId" | "openedBy" | "status" | "type", value: string): Condition<Where> {
+  const where = { [field]: value };
+  return { where, ids: idsOf("Case", { [field]: [value] }), inOrder: where };
+}
+
+function ofTeam(userId: string): Prisma.Sql {
+  return either([idsOf("Case", { leadId: [userId] }), idsOf("CaseMember", { userId: [userId] }, "caseId")]);
+}
+
+/** Everything a caller without `cases.read_all` can be shown, by how it can be theirs; holders of `cases.confidential` know those, too. */
+function ownCondition(call: Call): Condition<Where> {
+  const actor = call.actor?.id ?? "";
+  const ways = [ofTeam(actor), idsOf("Case", { openedBy: [actor] })];
+  const isOfTeam: Where = { OR: [{ leadId: actor }, { members: { some: { userId: actor } } }, { openedBy: actor }] };
+  if (!can(call, casesPolicy.confidential)) return { where: isOfTeam, ids: either(ways) };
+  return { where: { OR: [isOfTeam, { isConfidential: true }] }, ids: either([...ways, idsOf("Case", { isConfidential: [true] })]) };
+}
+
+/** Few are in the bin, and nearly all are not. */
+function binCondition({ deleted }: CaseFilters): Condition<Where>[] {
+  return deleted === "true" ? [{ where: { deletedAt: { not: null } }, ids: idsOf("Case", { deletedAt: { gt: new Date(0) } }) }] : [];
+}
+
+/** Every searched word begins a word of the title or of a note; a question without any word finds nothing. */
+function wordConditions(q: string): Condition<Where>[] {
+  const words = searchedWords(q);
+  if (words.length === 0) return [{ where: { id: { in: [] } }, ids: idsOf("Case", { number: [-1] }) }];
+  return words.map((word) => ({
+    where: { words: { some: { word: beginningWith(word) } } },
+    ids: idsOf("CaseWord", { word: beginningWith(word) }, "caseId"),
+  }));
+}
 
 /** The list, as its cursors name it. */
 const list = "case_list";

@@ -1,10 +1,10 @@
 import { say } from "../../kit/say.ts";
 import type { Deps } from "../deps.ts";
-import type { Place, EvidenceHosts, EvidenceHost, HostKind } from "./hosts.ts";
-import { presentPiece, whole, type FoundPiece } from "./rows.ts";
+import type { Place, EvidenceHosts, EvidenceHost, HostKind, Host } from "./hosts.ts";
+import { presentPiece, whole, type FoundPiece, committed, type Piece, type StoredMessage } from "./rows.ts";
 import type { Readable } from "node:stream";
-import type { Tx } from "../../database/database.ts";
-import { can, requirePermission, type Call } from "../../kernel/call.ts";
+import type { Tx, Database } from "../../database/database.ts";
+import { can, requirePermission, type Call, systemCall, requireWrite } from "../../kernel/call.ts";
 import type { Config } from "../../config/config.ts";
 import { ProblemError, recordNotFound } from "../../kernel/errors.ts";
 import { toPage, withTotal, type Page } from "../../kernel/page.ts";
@@ -12,16 +12,156 @@ import type { AuditService } from "../audit/audit.service.ts";
 import type { FollowedEntries } from "../follows/entries.ts";
 import type { ConfirmationsService } from "../confirmations/confirmations.service.ts";
 import { createAdding } from "./add.ts";
-import { createEvidenceBytes } from "./bytes.ts";
+import { createEvidenceBytes, type EvidenceBytes } from "./bytes.ts";
 import { createCapture, attachmentHeader, type Capturing } from "./capture.ts";
-import { evidencePolicy, readsConfidential } from "./evidence.policy.ts";
-import { createRedacting } from "./redact.ts";
-import type { EvidenceView, ListEvidenceQuery } from "./evidence.schema.ts";
+import { evidencePolicy, readsConfidential, auditKinds } from "./evidence.policy.ts";
+import { type EvidenceView, type ListEvidenceQuery, RedactEvidenceInput } from "./evidence.schema.ts";
 import { createEvidenceFiles } from "./files.ts";
 import { createEvidenceStore, type StoreNeeds } from "./stores/create-store.ts";
 import { createMoving } from "./move.ts";
 import { requireOwnPlace } from "./place.ts";
-import { upgradeHashes } from "./upgrade.ts";
+import { Prisma } from "../../generated/sqlite/client.ts";
+import { uuid7 } from "../../kernel/ids.ts";
+import { z } from "zod";
+import { forgetAnswers } from "../../database/idempotency.ts";
+import type { Held } from "../../kernel/held.ts";
+import { requireRevision } from "../../kernel/revision.ts";
+
+interface RedactDeps {
+  database: Database;
+  audit: AuditService;
+  confirmations: Pick<ConfirmationsService, "hold" | "register">;
+  hosts: EvidenceHosts;
+  bytes: EvidenceBytes;
+  /** @throws ProblemError record_not_found for a piece the caller may not read */
+  find: (call: Call, id: string) => Promise<FoundPiece>;
+}
+
+const action = "evidence.redact";
+const HeldInput = RedactEvidenceInput.extend({ id: z.string(), revision: z.int().optional() });
+type HeldInput = z.output<typeof HeldInput>;
+
+/** What stays of a message: where and when it was, and who wrote it. */
+function withoutContent({ parts: _, ...message }: StoredMessage): Prisma.InputJsonObject {
+  return { ...message, content: null };
+}
+
+/** The content goes permanently; that there was something, and whose it was, stays. */
+function createRedacting({ database, audit, confirmations, hosts, bytes, find }: RedactDeps) {
+  async function redactInTx(tx: Tx, { id, reason, revision }: HeldInput): Promise<EvidenceView | Held> {
+    const { host, kind } = await find(tx.call, id);
+    await hosts.of({ kind }).requireRedactable(tx, host.id);
+    await tx.lock(`evidence:${id}`);
+    const row = await tx.db.evidenceItem.findUniqueOrThrow({ where: { id }, include: whole });
+    requireRevision(revision, row.revision);
+    if (row.redactedAt !== null)
+      throw new ProblemError("invalid_transition", {
+        detail: say("evidence.it-is-redacted-already"),
+        extra: { from: "redacted", action: "redact", allowed: [] },
+      });
+    const held = await confirmations.hold(tx, {
+      action,
+      group: "erasure",
+      permission: evidencePolicy.redact,
+      input: { id, reason, revision: row.revision },
+      // Held changes are shown to more people than confidential records.
+      summary: `Redact a piece of evidence (${row.kind})${host.eventPermission === undefined ? ` of ${host.reference}` : ""}`,
+    });
+    if (held !== undefined) return held;
+    const redacted = await apply(tx, row, reason);
+    note(tx, { row: redacted, host, reason, auditKind: auditKinds[kind] });
+    return presentPiece(redacted, host);
+  }
+
+  async function apply(tx: Tx, row: Piece, reason: string): Promise<Piece> {
+    await tx.db.evidenceFile.updateMany({ where: { evidenceId: row.id }, data: { name: null, sha256: null } });
+    await tx.db.evidenceFile.updateMany({ where: { evidenceId: row.id, status: "stored" }, data: { status: "redacted" } });
+    await forgetAnswers(tx, row.id);
+    bytes.removeLater(tx, row.files);
+    return await tx.db.evidenceItem.update({
+      where: { id: row.id },
+      data: {
+        title: null,
+        note: null,
+        url: null,
+        recordRef: null,
+        message: row.message === null ? Prisma.DbNull : withoutContent(row.message as unknown as StoredMessage),
+        salt: null,
+        redactedAt: tx.now,
+        redactedBy: tx.call.actor?.id ?? null,
+        redactReason: reason,
+        revision: { increment: 1 },
+      },
+      include: whole,
+    });
+  }
+
+  function note(tx: Tx, { row, host, reason, auditKind }: { row: Piece; host: Host; reason: string; auditKind: string }): void {
+    audit.record(tx, {
+      action,
+      target: { kind: auditKind, id: host.id, reference: host.reference },
+      ...(host.subjectUserId !== null && { subjectUserId: host.subjectUserId }),
+      reason,
+      after: { evidence_id: row.id, kind: row.kind, commitment: row.commitment },
+      permission: evidencePolicy.redact,
+    });
+  }
+
+  confirmations.register(action, async (tx, held) => {
+    requireWrite(tx.call, evidencePolicy.redact);
+    return await redactInTx(tx, HeldInput.parse(held));
+  });
+
+  return {
+    /**
+     * Remove the content of a piece permanently: its words, names and addresses, the bytes that no other piece refers to, and
+     * every hash by which it could be guessed. Kind, sizes, times and people stay, and a commitment that says nothing by itself.
+     * @param ifMatch the revision the caller read
+     * @throws ProblemError record_not_found, precondition_failed, invalid_transition, conflict_of_interest, hierarchy_violation
+     */
+    async redact(call: Call, id: string, given: RedactEvidenceInput, ifMatch?: number): Promise<EvidenceView | Held> {
+      requireWrite(call, evidencePolicy.redact);
+      const input = RedactEvidenceInput.parse(given);
+      await find(call, id);
+      return await database.write(call, (tx) => redactInTx(tx, { ...input, id, ...(ifMatch !== undefined && { revision: ifMatch }) }));
+    },
+  };
+}
+
+/** Set by the migration of a database in which hashes of contents were stored. */
+const key = "evidence_commitments";
+/** Pieces of one transaction. */
+const batch = 200;
+
+/**
+ * Gives pieces that were stored with a plain hash their commitment, and erases the details of the audit entries that hold such a hash:
+ * contents can be guessed by them, also those that were redacted since. Done once, before anything is served.
+ */
+async function upgradeHashes(database: Database, audit: Pick<AuditService, "record" | "erase">): Promise<void> {
+  const call = systemCall("job", uuid7());
+  if ((await database.read.$select("Setting", Prisma.sql`WHERE t.key = ${key}`)).length === 0) return;
+  while ((await database.write(call, (tx) => commitSome(tx, audit))) === batch);
+  await database.write(call, async (tx) => {
+    const permission = "system.act";
+    for (const prefix of ["evidence.add", "evidence.redact"])
+      await audit.erase(tx, { actionPrefixes: [prefix] }, { action: "evidence.forget_hashes", after: { entries: prefix }, permission });
+    await tx.db.setting.delete({ where: { key } });
+  });
+}
+
+/** The entry binds the commitments into the chain, as that of a new piece does. */
+async function commitSome(tx: Tx, audit: Pick<AuditService, "record">): Promise<number> {
+  const where = { commitment: null, redactedAt: null };
+  const pieces = await tx.db.evidenceItem.findMany({ where, include: whole, orderBy: { id: "asc" }, take: batch });
+  const made: object[] = [];
+  for (const piece of pieces) {
+    const data = committed(piece);
+    await tx.db.evidenceItem.update({ where: { id: piece.id }, data });
+    made.push({ evidence_id: piece.id, kind: piece.kind, commitment: data.commitment });
+  }
+  if (made.length > 0) audit.record(tx, { action: "evidence.commit", after: { pieces: made }, permission: "system.act" });
+  return pieces.length;
+}
 
 export type EvidenceService = ReturnType<typeof createEvidenceService>;
 

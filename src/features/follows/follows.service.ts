@@ -2,7 +2,7 @@ import { say } from "../../kit/say.ts";
 import type { Logger } from "pino";
 import type { Deps } from "../deps.ts";
 import type { Tx } from "../../database/database.ts";
-import type { FollowedEntry, FollowedList } from "../../generated/sqlite/client.ts";
+import { type FollowedEntry, type FollowedList, Prisma } from "../../generated/sqlite/client.ts";
 import { shownAddress, wholeAddress } from "../../kernel/addresses.ts";
 import { requirePermission, requireWrite, type Call } from "../../kernel/call.ts";
 import { fieldError, ProblemError, recordNotFound } from "../../kernel/errors.ts";
@@ -14,7 +14,7 @@ import type { Conflicts } from "../links/conflicts.ts";
 import type { BlacklistService } from "../blacklist/blacklist.service.ts";
 import type { CreateBlacklistInput } from "../blacklist/blacklist.schema.ts";
 import { createTurns } from "../../kernel/turns.ts";
-import { createTasks } from "../../kit/task.ts";
+import { createTasks, leaseFrom, type TaskKind } from "../../kit/task.ts";
 import { followsPolicy, isKept, presentEntry, presentList, presentListed } from "./follows.policy.ts";
 import {
   AdoptInput,
@@ -31,7 +31,51 @@ import type { EntryChange } from "./compare.ts";
 import { ReadingFailed } from "./feed.ts";
 import { linesIn, type Lines } from "./file.ts";
 import { createReading, fromBeginning, Outrun, type ReadingDeps } from "./reading.ts";
-import { createReadings } from "./readings.ts";
+
+interface ReadingsDeps extends Deps<"database"> {
+  /** Reads one list, and notes how that went. */
+  read: (call: Call, id: string) => Promise<FollowedList | undefined>;
+}
+
+/** Lists that are read at the same time. */
+const places = 8;
+
+/** The reading of lists at their dates, as stored work: each by itself, so that one that is slow or fails delays no other. */
+function createReadings({ database, read }: ReadingsDeps): TaskKind {
+  return {
+    name: "followed lists",
+    places,
+
+    async due(now, most, after) {
+      const behind = after === undefined ? Prisma.empty : Prisma.sql`AND (t.next_read_at, t.id) > (${after.dueAt}, ${after.id})`;
+      const rows = await database.read.$select(
+        "FollowedList",
+        Prisma.sql`WHERE t.state = 'following' AND t.next_read_at <= ${now} ${behind} ORDER BY t.next_read_at, t.id LIMIT ${most}`,
+        ["id", "nextReadAt"],
+      );
+      return rows.flatMap(({ id, nextReadAt }) => (nextReadAt === null ? [] : [{ id, key: id, dueAt: nextReadAt }]));
+    },
+
+    async nextDue(now) {
+      const row = await database.read.followedList.findFirst({
+        where: { state: "following", nextReadAt: { gt: now } },
+        orderBy: { nextReadAt: "asc" },
+        select: { nextReadAt: true },
+      });
+      return row?.nextReadAt ?? null;
+    },
+
+    async attempt(call, id) {
+      const isOurs = await database.write(call, async ({ db, now }) => {
+        const due = { id, state: "following", nextReadAt: { lte: now } };
+        return (await db.followedList.updateMany({ where: due, data: { nextReadAt: leaseFrom(now) } })).count > 0;
+      });
+      if (!isOurs) return "passed";
+      await read(call, id);
+      return "later";
+    },
+  };
+}
 
 export interface FollowsDeps extends ReadingDeps, Deps<"cursors"> {
   logger: Logger;

@@ -8,7 +8,7 @@ import { ownList } from "../../kernel/vocabulary.ts";
 import { inBatches } from "../../kernel/pause.ts";
 import type { DiscordAction } from "../../kernel/discord-port.ts";
 import type { CauseName } from "../../discord-actions/source.ts";
-import { tellRecovered, type ActionOfCause } from "../../discord-actions/told.ts";
+import { tellRecovered, type ActionOfCause } from "../../discord-actions/discord-actions.ts";
 import type { ListActionName } from "./lists.schema.ts";
 import type { Verdict } from "./verdict.ts";
 

@@ -1,7 +1,7 @@
 import { getCookie } from "hono/cookie";
 import { z } from "zod";
 import type { HttpContext } from "../../http/context.ts";
-import { takeToken } from "../../http/middleware/rate-limit.ts";
+import { takeToken } from "../../http/middleware/admit.ts";
 import { page, type HtmlPage, type PageInput } from "../../http/pages/page.ts";
 import { ownExportBudget, type RateLimiters } from "../../operations/rate-limit.ts";
 import type { GuildState } from "../../discord/guild-state.ts";

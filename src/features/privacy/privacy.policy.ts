@@ -1,5 +1,5 @@
 import type { Actor, Call } from "../../kernel/call.ts";
-import { kept } from "./registry/reasons.ts";
+import { kept } from "./registry/types.ts";
 import type { ErasureView } from "./privacy.schema.ts";
 
 /** Permissions of this feature. */

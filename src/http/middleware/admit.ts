@@ -6,12 +6,24 @@ import type { HttpDeps } from "../deps.ts";
 import type { Caller } from "../../operations/caller.ts";
 import { header, type HttpContext, type HttpEnv, type RequestInfo } from "../context.ts";
 import { isLimited, mediaTypesOf, type RouteSpec } from "../../operations/route.ts";
-import { budgetOf, limitOf, type RateLimiter } from "../../operations/rate-limit.ts";
-import { takeToken, noteLimit } from "./rate-limit.ts";
+import { budgetOf, limitOf, type RateLimiter, spend } from "../../operations/rate-limit.ts";
 import type { Call } from "../../kernel/call.ts";
 import { isSnowflake } from "../../kernel/fields.ts";
 import { parseAccept } from "hono/utils/accept";
 import { apiVersion } from "../headers.ts";
+
+/**
+ * Take a token and say so in the headers of the answer.
+ * @throws ProblemError rate_limited
+ */
+export function takeToken(limiter: RateLimiter, budget: string, request: RequestInfo): void {
+  spend(limiter, budget, request.now, (left) => noteLimit(limiter, left, request));
+}
+
+function noteLimit(limiter: RateLimiter, remaining: number, { responseHeaders }: RequestInfo): void {
+  responseHeaders["ratelimit-policy"] = limiter.policy;
+  responseHeaders["ratelimit"] = limiter.describe(remaining);
+}
 
 const expiryNoticeMs = 30 * 86_400_000;
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { readMessage } from "../../../src/discord/messages/read.ts";
+import { readMessage } from "../../../src/discord/rest/messages.ts";
 import { hasSpec, specPath } from "../../sandbox/openapi-judge.ts";
 import { sampleOf } from "../../support/discord-samples.ts";
 

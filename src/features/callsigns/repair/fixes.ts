@@ -1,7 +1,6 @@
 import { say } from "../../../kit/say.ts";
-import { phases, type WhyNot, type Draft, type Phase } from "./draft.ts";
+import { phases, type WhyNot, type Draft, type Phase, hasForeignKey } from "./draft.ts";
 import type { CallsignPool, CallsignSlot } from "../../../generated/sqlite/client.ts";
-import { hasForeignKey } from "./slot-keys.ts";
 import type { RepairAction, RepairCode } from "./repair.schema.ts";
 import { isWrittenRight, writtenWays } from "./text.ts";
 

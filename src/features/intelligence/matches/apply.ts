@@ -5,12 +5,41 @@ import type { Tx } from "../../../database/database.ts";
 import type { Match } from "../../../generated/sqlite/client.ts";
 import type { LinkedAccount } from "../../links/reach.ts";
 import { isInForce, mayCount, sumOf, type MatchChanges, type MatchRecord } from "../match-record.ts";
-import { closingOf, matchesLock, type CompareDeps } from "./compare.ts";
+import { closingOf, matchesLock, type CompareDeps, comparePeople } from "./compare.ts";
 import { readGrants } from "./people.ts";
-import { membersOf } from "./servers.ts";
-import { idsAtOnce, writeChanges, type PersonChanges } from "./store.ts";
+import { idsAtOnce, writeChanges, type PersonChanges, batches } from "./store.ts";
 import { knownFrom, matchUser } from "../match-kinds.ts";
 import { reconcile, type CloseStatus, type StoredMatch } from "../reconcile.ts";
+
+/** People that are compared at once. */
+const peopleAtOnce = 50;
+
+/** Compare everyone who is in one of these servers, or in one related to them, with everything that servers make. */
+export async function applyServers(tx: Tx, serverIds: readonly string[], deps: CompareDeps): Promise<MatchChanges> {
+  await tx.lock(matchesLock);
+  const named = [...new Set(serverIds)].map(deps.hashOf);
+  const related: RelatedServer[] = [];
+  for (const some of batches(named, idsAtOnce)) related.push(...(await deps.facts.relatedTo(tx.db, some)));
+  const hashes = [...new Set([...named, ...related.map(({ hash }) => hash)])];
+  const changes: MatchChanges[] = [];
+  for await (const userIds of membersOf(tx, hashes)) {
+    for (const some of batches(userIds, peopleAtOnce)) changes.push(await comparePeople(tx, some, "servers", deps));
+  }
+  return sumOf(changes);
+}
+
+/** Who is in one of these servers now and has a grant in force: one look-up by hash, in parts ordered by person. */
+async function* membersOf(tx: Tx, hashes: readonly string[]): AsyncGenerator<string[]> {
+  const found = new Set<string>();
+  for (const some of batches(hashes, idsAtOnce)) {
+    const rows = await tx.db.userServer.findMany({ where: { serverHash: { in: some }, leftAt: null }, select: { userId: true } });
+    for (const { userId } of rows) found.add(userId);
+  }
+  for (const some of batches([...found].toSorted(), idsAtOnce)) {
+    const granted = await readGrants(tx, some);
+    if (granted.size > 0) yield [...granted.keys()];
+  }
+}
 
 /** Whom a new record concerns, nobody of whom has a match with it. */
 export interface Concerned {

@@ -7,11 +7,98 @@ import type {
   WorkflowSubject,
   Case,
   CaseSubject,
+  NativeAction,
+  AuditEntry,
 } from "../../../generated/sqlite/client.ts";
 import { byId, sourceOf, type Asked, type Source, type SourceSpec } from "../source.ts";
-import { auditSource } from "./audit.ts";
-import { nativeActionSource } from "./native.ts";
 import { caseReference } from "../../../kernel/parsing.ts";
+import { isoOrNull } from "../../../kernel/fields.ts";
+import type { NativeActionKind } from "../../../kernel/vocabulary.ts";
+
+type AuditedKind = "authorization" | "match" | "staff";
+type Wording = Readonly<Record<string, readonly [event: string, summary: string]>>;
+
+/** What audited actions mean for the person they were done to: the event, and the same in plain words. */
+const audited: Readonly<Record<AuditedKind, Wording>> = {
+  authorization: {
+    "authorization_session.create": ["requested", say("timeline.was-asked-for-access")],
+    "authorization_session.decline": ["declined", say("timeline.said-no-when-asked-for-access")],
+    "authorization_session.expire": ["unanswered", say("timeline.did-not-answer-in-time-when-asked")],
+    "authorization_session.cancel": ["called_off", say("timeline.being-asked-for-access-was-called-off")],
+    "authorization_session.fail": ["failed", say("timeline.being-asked-for-access-ended-in-a")],
+    "authorization.grant": ["granted", say("timeline.granted-access")],
+    "authorization.revoke": ["revoked", say("timeline.access-or-being-asked-for-it-was")],
+    "authorization.lose": ["lost", say("timeline.discord-no-longer-accepts-the-grant")],
+    "authorization.expire": ["expired", say("timeline.the-grant-ran-out")],
+    "user.erase": ["erased", say("timeline.what-they-had-shared-was-deleted-as")],
+    "user.erase_again": ["erased", say("timeline.what-they-had-shared-was-deleted-again")],
+    "user.redact": ["erased", say("timeline.what-they-had-shared-was-deleted-by")],
+  },
+  match: { "match.resolve": ["resolved", say("timeline.a-match-was-looked-at-and-decided")] },
+  staff: {
+    "staff.suspend": ["suspended", say("timeline.was-suspended-from-staff")],
+    "staff.reinstate": ["reinstated", say("timeline.was-reinstated-as-staff")],
+    "staff.loa_start": ["leave_started", say("timeline.took-leave-or-planned-it")],
+    "staff.loa_end": ["leave_ended", say("timeline.came-back-from-leave-or-called-it")],
+    "user_permissions.update": ["permissions_changed", say("timeline.personal-permissions-were-changed")],
+    "user_permissions.expire": ["permissions_expired", say("timeline.personal-permissions-ran-out")],
+    "owner.create": ["owner_added", say("timeline.became-an-owner")],
+    "owner.remove": ["owner_removed", say("timeline.is-no-longer-an-owner")],
+  },
+};
+
+/** What was done to a person of one kind, from the audit: what was decided, never the details of it. */
+function auditSource(kind: AuditedKind): Source {
+  const actions = audited[kind];
+  return sourceOf<AuditEntry>({
+    name: `${kind}.audit`,
+    kind,
+    find: (db, query) => db.auditEntry.findMany(query),
+    total: (db, query) => db.auditEntry.count(query),
+    time: "at",
+    key: byId,
+    about: ({ userIds }) => ({ subjectUserId: { in: [...userIds] }, action: { in: Object.keys(actions) } }),
+    tell(row) {
+      const [event, summary] = actions[row.action] ?? [row.action, row.action];
+      return {
+        event,
+        summary,
+        userId: row.subjectUserId ?? "",
+        actorId: row.actorId,
+        ...(row.targetKind === "match" && { recordId: row.targetId }),
+      };
+    },
+  });
+}
+
+const tellings: Readonly<Record<NativeActionKind, (guild: string, until: string | null) => string>> = {
+  ban: (guild) => say("timeline.was-banned-by-hand-on-the-server", { guild }),
+  unban: (guild) => say("timeline.was-unbanned-by-hand-on-the-server", { guild }),
+  kick: (guild) => say("timeline.was-kicked-by-hand-from-the-server", { guild }),
+  timeout: (guild, until) => say("timeline.was-timed-out-by-hand-on-the", { guild, at: until ?? "–" }),
+  timeout_lift: (guild) => say("timeline.a-timeout-was-lifted-by-hand-on", { guild }),
+};
+
+function summaryOf({ kind, guildId, until, reason, rule }: NativeAction): string {
+  if (rule !== null) return say("timeline.automod-timed-them-out-on-the-server", { guild: guildId, rule });
+  const told = tellings[kind as NativeActionKind](guildId, isoOrNull(until));
+  return reason === null ? told : say("timeline.reason-given", { told, reason });
+}
+
+/** What others did in Discord, with the reason they gave there. */
+const nativeActionSource = sourceOf<NativeAction & { userId: string }>({
+  name: "native_action",
+  kind: "native_action",
+  async find(db, query) {
+    const rows = await db.nativeAction.findMany(query);
+    return rows.flatMap(({ userId, ...row }) => (userId === null ? [] : [{ ...row, userId }]));
+  },
+  total: (db, query) => db.nativeAction.count(query),
+  time: "at",
+  key: byId,
+  about: ({ userIds }) => ({ userId: { in: [...userIds] } }),
+  tell: (row) => ({ event: row.kind, summary: summaryOf(row), userId: row.userId, recordId: row.id, actorId: row.actorId }),
+});
 
 /** What both sources of matches have in common. */
 const matches = {

@@ -1,29 +1,101 @@
-import { say } from "../../../kit/say.ts";
+import { say, type Translate } from "../../../kit/say.ts";
 import type { Verbs } from "../../../commands/verbs.ts";
 import type { CommentView } from "../comments/comments.schema.ts";
 import { openStatuses, permissionOf, statuses } from "../state/table.ts";
 import type { StepView } from "../history/history.schema.ts";
 import type { DecisionAnswer, WorkflowView } from "../requests/workflows.schema.ts";
-import type { StatsView } from "../stats/stats.schema.ts";
+import type { StatsView, NumbersView } from "../stats/stats.schema.ts";
 import { escapeText } from "../../../discord/replies.ts";
 import type { Call } from "../../../kernel/call.ts";
 import { ProblemError } from "../../../kernel/errors.ts";
 import type { Page } from "../../../kernel/page.ts";
 import type { PermissionKey } from "../../../kernel/permissions.ts";
 import { workflowKinds } from "../../../kernel/vocabulary.ts";
-import type { Entry, CommandInput, OptionSpec, PickSpec, Question, Wording } from "../../../commands/entry.ts";
+import type { Entry, CommandInput, OptionSpec, PickSpec, Question, Wording, Reply } from "../../../commands/entry.ts";
 import { picked, textIn } from "../../../commands/input.ts";
 import { numberIn } from "../../../commands/records.ts";
 import { commentEditEntry } from "./comments.ts";
-import { outcomeText, tryApproval } from "./approval.ts";
-import { cardFor } from "./card-for.ts";
+import { outcomeText, tryApproval, cardFor } from "./card-for.ts";
 import { decidedReply } from "./outcomes.ts";
 import { addressOf, decisionAddress, locateRequest, readRequest, requireDecidable, stepLine } from "./replies.ts";
-import { statsReply } from "./stats.ts";
 import { plainTitle, requestTitle } from "./titles.ts";
 import { subjectHistory } from "../../../commands/subject-question.ts";
 import { moveInput, moveOf, reviewMoves, type ReviewMove } from "./moves.ts";
 import { cut, momentOf } from "../../../commands/show.ts";
+import { lengthText } from "../../../commands/length-text.ts";
+
+const barLength = 10;
+const maxKinds = 12;
+
+/** Numbers about requests, in sentences: what waits, how long it takes, and what comes of it. */
+function statsReply({ all, types, from, is_whole: isWhole }: StatsView, t: Translate): Reply {
+  const kinds = types.filter(({ filed, open }) => filed + open.total > 0);
+  const parts = [
+    openText(all, t),
+    speedText(all, t),
+    outcomesText(all, t),
+    ...(types.length < 2 || kinds.length === 0 ? [] : [kindsText(kinds, t)]),
+  ];
+  const title = isWhole ? t("stats title") : t("stats part", { from: momentOf(from) });
+  return { content: "", embeds: [{ title: t("stats head"), description: cut([title, ...parts].join("\n\n"), 4000) }] };
+}
+
+/** A share as a bar: what it is of all. */
+function bar(count: number, most: number): string {
+  const full = most === 0 ? 0 : Math.round((count / most) * barLength);
+  return "▇".repeat(full) + "▁".repeat(barLength - full);
+}
+
+function rowsText(rows: readonly (readonly [name: string, count: number])[]): string[] {
+  const all = rows.reduce((sum, [, count]) => sum + count, 0);
+  return rows.filter(([, count]) => count > 0).map(([name, count]) => `\`${bar(count, all)}\` ${count.toString()} · ${name}`);
+}
+
+function openText({ open, open_age: age, overdue }: NumbersView, t: Translate): string {
+  if (age.max === null || age.p50 === null) return `**${t("stats none")}**`;
+  const lines = [
+    `**${t("stats oldest", { oldest: lengthText(age.max, t), count: open.total })}**`,
+    ...rowsText(openStatuses.map((status) => [t(`= ${status}`), open[status]])),
+    t("stats waiting", { half: lengthText(age.p50, t) }),
+    ...(overdue === 0 ? [] : [t("stats overdue", { count: overdue })]),
+  ];
+  return lines.join("\n");
+}
+
+function speedText({ first_touch: touch, decision, breached_share: late }: NumbersView, t: Translate): string {
+  const lines = [
+    ...(touch.p50 === null || touch.p90 === null ? [] : [spanLine("stats first-touch", touch.p50, touch.p90, t)]),
+    ...(decision.p50 === null || decision.p90 === null ? [] : [spanLine("stats decision", decision.p50, decision.p90, t)]),
+    ...(late === null ? [] : [t("stats late", { share: percent(late) })]),
+  ];
+  return [`**${t("stats speed")}**`, ...(lines.length === 0 ? [t("stats nothing")] : lines)].join("\n");
+}
+
+function spanLine(key: "stats first-touch" | "stats decision", half: number, most: number, t: Translate): string {
+  return t(key, { half: lengthText(half, t), most: lengthText(most, t) });
+}
+
+function outcomesText(numbers: NumbersView, t: Translate): string {
+  const { outcomes, filed, approval_rate: approved, reversal_rate: reversed, break_glass: alone } = numbers;
+  const rows = rowsText(Object.entries(outcomes).map(([status, count]) => [t(`= ${status}`), count]));
+  const lines = [
+    `**${t("stats filed", { count: filed })}**`,
+    ...rows,
+    ...(approved === null ? [] : [t("stats approved", { share: percent(approved) })]),
+    ...(reversed === null || reversed === 0 ? [] : [t("stats reversed", { share: percent(reversed) })]),
+    ...(alone === 0 ? [] : [t("stats alone", { count: alone })]),
+  ];
+  return lines.join("\n");
+}
+
+function kindsText(kinds: StatsView["types"], t: Translate): string {
+  const shown = kinds.toSorted((a, b) => b.filed - a.filed).slice(0, maxKinds);
+  return [`**${t("stats kinds")}**`, ...rowsText(shown.map(({ type, filed }) => [t(`= ${type}`), filed]))].join("\n");
+}
+
+function percent(share: number): string {
+  return `${Math.round(share * 100).toString()} %`;
+}
 
 const command = "review";
 const open: OptionSpec = { name: "reference", kind: "text", required: true, completes: "open-request", max: 64 };

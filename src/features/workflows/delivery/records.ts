@@ -5,7 +5,7 @@ import type { Prisma, WorkflowEffect } from "../../../generated/sqlite/client.ts
 import { amendsKeyOf } from "../effects/discord-effect.ts";
 import type { Effects } from "../effects/effects.ts";
 import { createConsequences, type ConsequenceDeps } from "./consequences.ts";
-import { tellRecoveredEffect } from "../effects/recovered.ts";
+import { tellRecoveredEffect } from "../effects/request-causes.ts";
 import { lockKept } from "../requests/attempt.ts";
 import { wholeRequest, type Request } from "../requests/workflows.policy.ts";
 

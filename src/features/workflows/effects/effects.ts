@@ -31,7 +31,7 @@ import {
 import type { EventsService } from "../../events/events.service.ts";
 import { createLaterGiving, type LaterGivingDeps } from "./giving.ts";
 import type { NoticeTexts } from "./notice-texts.ts";
-import { tellRecoveredEffect } from "./recovered.ts";
+import { tellRecoveredEffect } from "./request-causes.ts";
 import { takenBackOf, type Causes } from "./shared-actions.ts";
 import type { Kind } from "../kinds/kind.ts";
 import { kinds } from "../kinds/kinds.ts";

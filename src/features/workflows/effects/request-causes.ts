@@ -2,10 +2,26 @@ import { say } from "../../../kit/say.ts";
 import type { CauseInForce, CauseSource, Place } from "../../../discord-actions/in-force.ts";
 import type { Tx } from "../../../database/database.ts";
 import { Prisma, type WorkflowEffect, type WorkflowRequest, type WorkflowSubject } from "../../../generated/sqlite/client.ts";
-import { calledOff, Delivered, DiscordEffectInput, isAmends, mayBeDone } from "./discord-effect.ts";
+import { calledOff, Delivered, DiscordEffectInput, isAmends, mayBeDone, hasFailed } from "./discord-effect.ts";
 import type { EventsService } from "../../events/events.service.ts";
-import { tellRecoveredEffect } from "./recovered.ts";
 import { causeIdOf, causeOf } from "./shared-actions.ts";
+import { tellRecovered } from "../../../discord-actions/discord-actions.ts";
+import { eventPermission, type Request } from "../requests/workflows.policy.ts";
+
+/**
+ * Report that an effect that had failed is done after all or called off; nothing for one that had not failed, or has not come to its end.
+ * @param row the effect as it was before
+ */
+export function tellRecoveredEffect(
+  events: Pick<EventsService, "emit">,
+  tx: Tx,
+  { request, row, status }: { request: Pick<Request, "id" | "reference" | "subjects">; row: WorkflowEffect; status: string },
+): void {
+  const action = DiscordEffectInput.safeParse(row.input).data?.discord;
+  if (action === undefined || !hasFailed(row) || status === "failed" || status === "pending") return;
+  const cause = { feature: "request", id: request.id, place: row.place, reference: request.reference } as const;
+  tellRecovered(events, tx, { action, cause, permission: eventPermission(request) });
+}
 
 type Found = WorkflowEffect & { request: Pick<WorkflowRequest, "id" | "status" | "reference"> & { subjects: WorkflowSubject[] } };
 

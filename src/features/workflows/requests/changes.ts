@@ -1,21 +1,30 @@
 import { say } from "../../../kit/say.ts";
-import { placesOf } from "./places.ts";
 import { urgencyFactor, remindAtOf, resumed } from "./timers.ts";
 import type { RequestChanges, Request } from "./workflows.policy.ts";
 import { jsonObject } from "../../../kernel/parsing.ts";
 import type { WorkflowKind } from "../../../kernel/vocabulary.ts";
-import { Prisma } from "../../../generated/sqlite/client.ts";
+import { Prisma, type WorkflowRequest } from "../../../generated/sqlite/client.ts";
 import type { Tx } from "../../../database/database.ts";
-import { addSeconds } from "../../../kernel/clock.ts";
+import { addSeconds, never } from "../../../kernel/clock.ts";
 import { fieldError } from "../../../kernel/errors.ts";
 import type { Redescribed } from "../amend/fields.ts";
 import { approvalsFor, type Policy } from "../policies/policies.ts";
 import type { Moved } from "../state/transition.ts";
 import { isOpenStatus, type Action } from "../state/table.ts";
 import type { DecisionInput } from "./decision.ts";
-import { maxEvidence } from "./fields.ts";
+import { maxEvidence, priorities } from "./fields.ts";
 import { kinds } from "../kinds/kinds.ts";
 import type { WorkflowDecision } from "./workflows.schema.ts";
+
+/**
+ * Where a request stands in the orders of the list that no column gives by itself: what has no date comes last, and both databases walk
+ * an index in one direction.
+ */
+export function placesOf({ priority, dueDecisionAt }: Pick<WorkflowRequest, "priority" | "dueDecisionAt">) {
+  const dueOrder = dueDecisionAt ?? never;
+  const behind = priorities.length - 1 - (priorities as readonly string[]).indexOf(priority);
+  return { dueOrder, queueOrder: `${behind.toString()}${dueOrder.toISOString()}` };
+}
 
 /** A move that is about to be written. */
 export interface Move {

@@ -1,5 +1,5 @@
 import { say } from "../../../kit/say.ts";
-import { placesOf } from "./places.ts";
+import { placesOf, begun, noClaim, noEscalation, noHold } from "./changes.ts";
 import type { Deps } from "../../deps.ts";
 import { statusAt, subjectsOf, viewerOf, getWholeRequest, type RequestChanges, type Request } from "./workflows.policy.ts";
 import type { PermissionKey } from "../../../kernel/permissions.ts";
@@ -18,7 +18,6 @@ import type { Effects } from "../effects/effects.ts";
 import type { Undone } from "../../../kernel/undo.ts";
 import { policyOf } from "../policies/policies.ts";
 import { lockKept } from "./attempt.ts";
-import { begun, noClaim, noEscalation, noHold } from "./changes.ts";
 import type { DecisionInput } from "./decision.ts";
 import { kinds } from "../kinds/kinds.ts";
 import { requireUnique } from "./filing.ts";
