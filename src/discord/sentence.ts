@@ -86,7 +86,8 @@ function shapedText(said: string, t: Translate): string {
   return text + escapeText(said.slice(end));
 }
 
-/** A value of a closed list, also one that is a permission. */
+/** A value of a closed list, or a permission. In English most are the word itself. */
 function termText(value: string, t: Translate): string | undefined {
-  return permissionText(value, t) ?? valueText(value, t);
+  const isWord = t("language") === "en" && !/[._-]/.test(value);
+  return permissionText(value, t) ?? (isWord ? undefined : (valueText(value, t) ?? valueText(value.toLowerCase(), t)));
 }

@@ -1,4 +1,4 @@
-import { say } from "../kit/say.ts";
+import { say, inRow, term } from "../kit/say.ts";
 import type { z } from "zod";
 
 type Issue = z.core.$ZodRawIssue;
@@ -64,8 +64,8 @@ export function issueText(issue: Issue): string {
 
 function choiceText(choices: readonly unknown[]): string {
   return choices.length === 1
-    ? say("kernel.use", { value: String(choices[0]) })
-    : say("kernel.use-one-of", { values: choices.map(String).join(", ") });
+    ? say("kernel.use", { value: term(String(choices[0])) })
+    : say("kernel.use-one-of", { values: inRow(choices.map((choice) => term(String(choice)))) });
 }
 
 /** What each of several forms would need, where something is in none of them. */

@@ -179,5 +179,10 @@ export function readSaid(english: string): Said | undefined {
 
 /** What is said in the reader's language, without any formatting. */
 export function plainSentence(sentence: string, t: Translate): string {
-  return worded(readSaid(sentence) ?? sentence, { t, text: asIs, own: asIs, term: (value) => textFor(`= ${value}`, t) ?? value });
+  return worded(readSaid(sentence) ?? sentence, {
+    t,
+    text: asIs,
+    own: asIs,
+    term: (value) => textFor(`= ${value}`, t) ?? textFor(`= ${value.toLowerCase()}`, t) ?? value,
+  });
 }

@@ -1,4 +1,4 @@
-import { say } from "../../kit/say.ts";
+import { say, term } from "../../kit/say.ts";
 import { fieldError } from "../../kernel/errors.ts";
 import { listed } from "../../kernel/words.ts";
 
@@ -26,5 +26,9 @@ export const caseTypes = Object.keys(outcomes) as [CaseType, ...CaseType[]];
 export function requireOutcome(type: string, outcome: string): void {
   const known: readonly string[] = outcomes[type as CaseType];
   if (!known.includes(outcome))
-    throw fieldError("/outcome", "invalid_value", say("cases.a-case-of-type-ends-with", { type, outcomes: listed(known) }));
+    throw fieldError(
+      "/outcome",
+      "invalid_value",
+      say("cases.a-case-of-type-ends-with", { type: term(type), outcomes: listed(known.map(term)) }),
+    );
 }

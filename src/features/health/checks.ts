@@ -1,4 +1,4 @@
-import { say, andMore } from "../../kit/say.ts";
+import { say, andMore, term } from "../../kit/say.ts";
 import type { Deps } from "../deps.ts";
 import { lackingFor, type SetUp } from "../../discord-actions/set-up.ts";
 import type { ForeignGuild } from "../../discord/guild-state.ts";
@@ -168,7 +168,7 @@ export function createChecks(databaseUrl: string, deps: ChecksDeps) {
       if (state === "ready") return { status: "pass", ...(reason !== undefined && { reason }), age_seconds };
       return {
         status: state === "fatal" || state === "down" ? "fail" : "warn",
-        reason: reason ?? say("health.the-gateway-link-is", { state }),
+        reason: reason ?? say("health.the-gateway-link-is", { state: term(state) }),
         age_seconds,
       };
     },

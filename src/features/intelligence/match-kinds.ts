@@ -1,4 +1,4 @@
-import { say } from "../../kit/say.ts";
+import { say, term } from "../../kit/say.ts";
 import { exempting, ofRecord, plain, type Known, type Person, type MatchDraft, roleOf, type HeldServer, type Why } from "./match-drafts.ts";
 import type { MatchKind } from "./intelligence.schema.ts";
 import { isInForce, type MatchRecord } from "./match-record.ts";
@@ -19,15 +19,15 @@ interface ServerHit {
 const serverRules: Readonly<Record<ServerHit["how"], (role: string) => Why>> = {
   own: (role) => ({
     rule: `${role.toLowerCase()}_of_blacklisted_server`,
-    detail: say("intelligence.of-a-server-that-has-an-active", { position: role }),
+    detail: say("intelligence.of-a-server-that-has-an-active", { position: term(role) }),
   }),
   alias: (role) => ({
     rule: "alias_of_blacklisted_server",
-    detail: say("intelligence.of-a-server-that-is-another-id", { position: role }),
+    detail: say("intelligence.of-a-server-that-is-another-id", { position: term(role) }),
   }),
   merged: (role) => ({
     rule: "merged_with_blacklisted_server",
-    detail: say("intelligence.of-a-server-that-was-merged-with", { position: role }),
+    detail: say("intelligence.of-a-server-that-was-merged-with", { position: term(role) }),
   }),
 };
 
@@ -82,7 +82,10 @@ function findWatched({ servers }: Person, known: Known): MatchDraft[] {
         serverId: server.id,
         severity: "low",
         why: [
-          { rule: `${role.toLowerCase()}_of_watched_server`, detail: say("intelligence.of-a-server-that-is-watched", { position: role }) },
+          {
+            rule: `${role.toLowerCase()}_of_watched_server`,
+            detail: say("intelligence.of-a-server-that-is-watched", { position: term(role) }),
+          },
         ],
         suggestedAction: "monitor",
       };
@@ -109,7 +112,7 @@ function findAgreements({ servers }: Person, known: Known): MatchDraft[] {
           why: [
             {
               rule: `${role.toLowerCase()}_of_agreement_party`,
-              detail: say("intelligence.of-a-server-with-which-a-no", { position: role }),
+              detail: say("intelligence.of-a-server-with-which-a-no", { position: term(role) }),
             },
           ],
           suggestedAction: "verify",

@@ -21,13 +21,13 @@ import { UpdateKeyInput, BootstrapInput, CreateKeyInput, type KeyView, type Crea
 import { addSeconds } from "../../kernel/clock.ts";
 import { requireRevision } from "../../kernel/revision.ts";
 import type { KeySecrets } from "./secrets.ts";
-import { say } from "../../kit/say.ts";
+import { say, term } from "../../kit/say.ts";
 
 /** Each setting as a person reads it who has to confirm it. */
 const words: { [Name in keyof KeySettings]: (value: KeySettings[Name]) => string | undefined } = {
   name: (name) => say("keys.name", { name }),
   scopes: (scopes) => say("keys.scopes", { keys: scopes.join(", ") }),
-  delegation: (delegation) => say("keys.delegation", { delegation }),
+  delegation: (delegation) => say("keys.delegation", { delegation: term(delegation) }),
   publicKey: (key) => (key === null ? undefined : say("keys.public-key", { key: key.x })),
   ipAllowlist: (addresses) =>
     addresses.length === 0 ? say("keys.usable-from-anywhere") : say("keys.usable-from", { names: addresses.join(", ") }),

@@ -1,4 +1,4 @@
-import { say } from "../../kit/say.ts";
+import { say, term } from "../../kit/say.ts";
 import { z } from "zod";
 import type { ApiKey } from "../../generated/sqlite/client.ts";
 import type { Call } from "../../kernel/call.ts";
@@ -106,7 +106,10 @@ export function presentSettings(settings: KeySettings) {
 export function requireActive(row: ApiKey, now: Date): void {
   const state = stateAt(row, now);
   if (state === "active") return;
-  throw new ProblemError("invalid_transition", { detail: say("keys.the-key-is-make-a-new-one", { state }), extra: { from: state } });
+  throw new ProblemError("invalid_transition", {
+    detail: say("keys.the-key-is-make-a-new-one", { state: term(state) }),
+    extra: { from: state },
+  });
 }
 
 /** Signed delegation needs a public key, and nothing else takes one. @throws ProblemError validation_failed */

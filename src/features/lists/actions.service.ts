@@ -1,4 +1,4 @@
-import { say } from "../../kit/say.ts";
+import { say, term } from "../../kit/say.ts";
 import type { Deps } from "../deps.ts";
 import type { Tx } from "../../database/database.ts";
 import type { Failures } from "../../discord-actions/failures.ts";
@@ -81,6 +81,6 @@ export function createListActions({ database, cursors, servedGuilds, ledger, con
 }
 
 function notFailed(state: string): ProblemError {
-  const detail = say("lists.only-what-has-failed-is-tried-again", { state });
+  const detail = say("lists.only-what-has-failed-is-tried-again", { state: term(state) });
   return new ProblemError("invalid_transition", { detail, extra: { from: state, action: "retry", allowed: [] } });
 }

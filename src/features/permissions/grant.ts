@@ -1,4 +1,4 @@
-import { say } from "../../kit/say.ts";
+import { say, term } from "../../kit/say.ts";
 import type { Call } from "../../kernel/call.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { catalog, knownPermissions, levelOrder, type Level } from "../../kernel/permissions.ts";
@@ -37,7 +37,9 @@ export function requireRankAbove(call: Call, rank: number): void {
  */
 export function requireLevel(call: Call, ownLevel: Level, level: Level): void {
   if (call.actor === null || call.actor.isOwner || levelOrder[level] <= levelOrder[ownLevel]) return;
-  throw new ProblemError("hierarchy_violation", { detail: say("permissions.the-level-is-above-your-own-level", { level, own: ownLevel }) });
+  throw new ProblemError("hierarchy_violation", {
+    detail: say("permissions.the-level-is-above-your-own-level", { level: term(level), own: term(ownLevel) }),
+  });
 }
 
 /**

@@ -1,4 +1,4 @@
-import { say } from "../../kit/say.ts";
+import { say, term } from "../../kit/say.ts";
 import type { Tx } from "../../database/database.ts";
 import type { RosterEntry } from "../../generated/sqlite/client.ts";
 import { addSeconds } from "../../kernel/clock.ts";
@@ -130,9 +130,9 @@ const nobody = say("roster.this-person-is-not-on-the-roster");
 /** Why somebody cannot be put on the roster; null when they can. @param entry theirs, if they have one */
 export function whyNotBegin(entry: RosterEntry | null, { isCorrection }: Pick<Beginning, "isCorrection"> = {}): string | null {
   if (entry === null || targetOf(entry, { event: "hired" }) !== null) return null;
-  if (isLive(entry)) return say("roster.this-person-is-on-the-roster-already", { status: entry.status });
+  if (isLive(entry)) return say("roster.this-person-is-on-the-roster-already", { status: term(entry.status) });
   if (targetOf(entry, { event: "rehired", isCorrection }) !== null) return null;
-  return say("roster.this-person-was-on-the-roster-and", { status: entry.status });
+  return say("roster.this-person-was-on-the-roster-and", { status: term(entry.status) });
 }
 
 /** Why a move would do nothing; null when it would do something. @param entry of the person, if they have one */
@@ -143,7 +143,7 @@ export function whyNotMove(entry: RosterEntry | null, move: WantedStand): string
 type WantedStand = Pick<RosterMove, "event" | "to" | "staffRole" | "department">;
 
 function whyNot(stood: RosterFacts, move: WantedStand): string | null {
-  if (targetOf(standOf(stood), move) === null) return say("roster.the-roster-entry-is-this-does-not", { status: stood.status });
+  if (targetOf(standOf(stood), move) === null) return say("roster.the-roster-entry-is-this-does-not", { status: term(stood.status) });
   return isSame(stood, moved(stood, move, new Date(0))) ? say("roster.the-roster-entry-stands-so-already") : null;
 }
 

@@ -1,4 +1,4 @@
-import { say } from "../../kit/say.ts";
+import { say, term } from "../../kit/say.ts";
 import type { Undone } from "../../kernel/undo.ts";
 import { z } from "zod";
 import type { Tx } from "../../database/database.ts";
@@ -52,13 +52,13 @@ export function createRosterUndo(records: RosterRecords) {
       if (changedSince.length > 0) {
         return {
           restored: false,
-          detail: say("roster.changed-since-and-left-as-it-is", { changed: changedSince.join(", "), status: wanted.status }),
+          detail: say("roster.changed-since-and-left-as-it-is", { changed: changedSince.join(", "), status: term(wanted.status) }),
         };
       }
       return {
         restored: true,
         detail: isChange
-          ? say("roster.the-roster-entry-is-now", { status: wanted.status })
+          ? say("roster.the-roster-entry-is-now", { status: term(wanted.status) })
           : say("roster.the-roster-entry-stood-as-before-already"),
       };
     },

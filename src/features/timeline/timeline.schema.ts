@@ -1,4 +1,4 @@
-import { say } from "../../kit/say.ts";
+import { say, inRow, term } from "../../kit/say.ts";
 import { timelineKinds } from "../../kernel/vocabulary.ts";
 import { z } from "zod";
 import { listQuery, Snowflake, Timestamp } from "../../kernel/fields.ts";
@@ -15,10 +15,13 @@ export const TimelineQuery = z
       .max(200)
       .regex(
         new RegExp(`^${oneKind}(?:,${oneKind})*$`),
-        say("timeline.one-or-several-of-separated-by-commas", { kinds: timelineKinds.join(", ") }),
+        say("timeline.one-or-several-of-separated-by-commas", { kinds: inRow(timelineKinds.map(term)) }),
       )
       .optional()
-      .meta({ description: `Only entries of these kinds, separated by commas: ${timelineKinds.join(", ")}`, example: "match,blacklist" }),
+      .meta({
+        description: `Only entries of these kinds, separated by commas: ${inRow(timelineKinds.map(term))}`,
+        example: "match,blacklist",
+      }),
     include_alts: z
       .enum(["true", "false"])
       .optional()

@@ -1,4 +1,4 @@
-import { say } from "../../../kit/say.ts";
+import { say, term } from "../../../kit/say.ts";
 import type { Deps } from "../../deps.ts";
 import { requirePermission, requireWrite, type Call, type Reason } from "../../../kernel/call.ts";
 import { fieldError, ProblemError, validationProblem, type FieldError } from "../../../kernel/errors.ts";
@@ -60,7 +60,7 @@ const kinds: Readonly<Record<Step, { allows: boolean; sentence: (spoken: Spoken)
   role_allow: { allows: true, sentence: ({ ref }) => say("permissions.the-staff-role-allows-it", { role: ref ?? "" }) },
   default: {
     allows: true,
-    sentence: ({ ref, level }) => say("permissions.the-staff-role-is-of-the-level", { role: ref ?? "", level: level ?? "" }),
+    sentence: ({ ref, level }) => say("permissions.the-staff-role-is-of-the-level", { role: ref ?? "", level: term(level ?? "") }),
   },
   nothing: { allows: false, sentence: nothingSentence },
 };

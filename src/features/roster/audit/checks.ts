@@ -1,4 +1,4 @@
-import { say } from "../../../kit/say.ts";
+import { say, term } from "../../../kit/say.ts";
 import type { PermissionKey } from "../../../kernel/permissions.ts";
 import { nicknameFor } from "../../../kernel/nickname.ts";
 import { roleRef } from "../../../kernel/ids.ts";
@@ -187,7 +187,7 @@ export const auditChecks: Readonly<Record<AuditCode, AuditCheck>> = {
     fixPermission: "staff.suspend",
     find: ({ entry, access: { isStaff, isBarred } }) => {
       const isOut = entry !== null && (entry.status === "suspended" || !isLive(entry));
-      const detail = say("roster.the-entry-is-and-the-permissions-still", { status: entry?.status ?? "" });
+      const detail = say("roster.the-entry-is-and-the-permissions-still", { status: term(entry?.status ?? "") });
       return when(isOut && isStaff && !isBarred, { detail, facts: { status: entry?.status } });
     },
   },

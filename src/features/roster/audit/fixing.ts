@@ -1,4 +1,4 @@
-import { say } from "../../../kit/say.ts";
+import { say, term } from "../../../kit/say.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { RosterEntry } from "../../../generated/sqlite/client.ts";
 import type { Call } from "../../../kernel/call.ts";
@@ -52,7 +52,7 @@ export function createFixings({ roster, callsigns, staff }: FixingDeps): Fixings
     const done = await roster.moveInTx(tx, person.userId, { ...wanted, causeReference: null, permission, reason });
     return "skipped" in done
       ? { outcome: "unchanged", detail: done.skipped }
-      : fixed(say("roster.the-entry-is-now", { status: done.entry.status }));
+      : fixed(say("roster.the-entry-is-now", { status: term(done.entry.status) }));
   }
 
   return {

@@ -1,4 +1,4 @@
-import { say } from "../../../kit/say.ts";
+import { say, term } from "../../../kit/say.ts";
 import type { SyncMemberInput, SyncChange, SyncMemberView, SyncValue } from "./sync.schema.ts";
 import type { RosterEntry } from "../../../generated/sqlite/client.ts";
 import type { Access } from "../../permissions/access/access-directory.ts";
@@ -53,7 +53,8 @@ export function compare(
 
 function staffRole(entry: RosterEntry, highest: string | null): Difference {
   const row = { field: "staff_role", discord: highest } as const;
-  if (!isLive(entry)) return { ...row, roster: null, reason: say("roster.the-entry-is-who-has-left-comes", { status: entry.status }) };
-  const reason = followsDiscord(entry) ? null : say("roster.the-entry-is-the-staff-role-stays", { status: entry.status });
+  if (!isLive(entry))
+    return { ...row, roster: null, reason: say("roster.the-entry-is-who-has-left-comes", { status: term(entry.status) }) };
+  const reason = followsDiscord(entry) ? null : say("roster.the-entry-is-the-staff-role-stays", { status: term(entry.status) });
   return { ...row, roster: entry.staffRole, reason };
 }

@@ -1,4 +1,4 @@
-import { say } from "../../../kit/say.ts";
+import { say, term } from "../../../kit/say.ts";
 import type { Deps } from "../../deps.ts";
 import type { Known } from "./compare.ts";
 import type { Tx } from "../../../database/database.ts";
@@ -52,7 +52,7 @@ function discordChangesOf(facts: DiscordFacts): { changes: DiscordChange[]; warn
   const changes: DiscordChange[] = [];
   if (isLive(entry) && role === undefined) warnings.push(say("roster.the-entry-names-no-staff-role-that"));
   else if (touchesRoles) changes.push(...(isLive(entry) && role !== undefined ? given(facts, role, members) : []), ...taken(facts));
-  else if (isHalted(entry)) warnings.push(say("roster.the-entry-is-roles-are-left-as", { status: entry.status }));
+  else if (isHalted(entry)) warnings.push(say("roster.the-entry-is-roles-are-left-as", { status: term(entry.status) }));
   if (isLive(entry) && (apply?.includes("nickname") ?? true)) changes.push(...named(facts, members));
   if (members.length === 0) warnings.push(say("roster.the-person-is-in-none-of-the"));
   return { changes, warnings };

@@ -120,7 +120,7 @@ const matchOpened = sourceOf<Match>({
   time: "firstSeenAt",
   tell: (row, asked) => ({
     event: "opened",
-    summary: say("timeline.matches-a-record", { kind: row.kind, severity: row.severity }),
+    summary: say("timeline.matches-a-record", { kind: term(row.kind), severity: term(row.severity) }),
     userId: row.userId,
     recordId: row.id,
     ...behind(row, asked),
@@ -133,7 +133,7 @@ const matchClosed = sourceOf<Match>({
   time: "closedAt",
   tell: (row, asked) => ({
     event: "closed",
-    summary: say("timeline.no-longer-matches-a-record", { kind: row.kind, status: row.status }),
+    summary: say("timeline.no-longer-matches-a-record", { kind: term(row.kind), status: term(row.status) }),
     userId: row.userId,
     recordId: row.id,
     ...behind(row, asked),
@@ -205,7 +205,7 @@ const requestFiled = sourceOf<Request>({
   about: aboutThem,
   tell: (row, asked) => ({
     event: "filed",
-    summary: say("timeline.a-request-was-filed", { kind: row.type }),
+    summary: say("timeline.a-request-was-filed", { kind: term(row.type) }),
     userId: subjectOf(row, asked),
     reference: row.reference,
     recordId: row.id,
@@ -223,7 +223,7 @@ const requestDecided = sourceOf<Request>({
   about: aboutThem,
   tell: (row, asked) => ({
     event: "decided",
-    summary: say("timeline.a-request-was-decided", { kind: row.type, status: row.status }),
+    summary: say("timeline.a-request-was-decided", { kind: term(row.type), status: term(row.status) }),
     userId: subjectOf(row, asked),
     reference: row.reference,
     recordId: row.id,
@@ -307,7 +307,7 @@ export const caseOpened = sourceOf<Row>({
   time: "createdAt",
   tell: (row, asked) => ({
     event: "opened",
-    summary: say("timeline.a-case-was-opened", { kind: row.type }),
+    summary: say("timeline.a-case-was-opened", { kind: term(row.type) }),
     userId: caseSubject(row, asked),
     reference: caseReference(row.number),
     recordId: row.id,
@@ -321,7 +321,7 @@ export const caseClosed = sourceOf<Row>({
   time: "closedAt",
   tell: (row, asked) => ({
     event: "closed",
-    summary: say("timeline.a-case-was-closed", { kind: row.type, outcome: row.outcome ?? row.status }),
+    summary: say("timeline.a-case-was-closed", { kind: term(row.type), outcome: term(row.outcome ?? row.status) }),
     userId: caseSubject(row, asked),
     reference: caseReference(row.number),
     recordId: row.id,

@@ -1,4 +1,4 @@
-import { say } from "../../../kit/say.ts";
+import { say, term } from "../../../kit/say.ts";
 import { madeAt } from "../../../kernel/ids.ts";
 import type { ReadClient, TransactionClient } from "../../../database/database.ts";
 import type { Deps } from "../../deps.ts";
@@ -146,7 +146,7 @@ async function checkLinks({ db, userId, accounts }: Checked): Promise<Finding> {
 
 async function checkRoster({ db, userId, parts: { roster } }: Checked): Promise<Finding> {
   const entry = await roster.find(db, userId);
-  if (entry !== null && roster.isLive(entry)) return fail(say("workflows.they-are-on-the-roster-already", { status: entry.status }));
+  if (entry !== null && roster.isLive(entry)) return fail(say("workflows.they-are-on-the-roster-already", { status: term(entry.status) }));
   const refusal = roster.whyNotBegin(entry);
   return refusal === null ? pass(say("workflows.they-are-not-on-the-roster")) : warn(refusal);
 }

@@ -1,4 +1,4 @@
-import { say } from "../../../kit/say.ts";
+import { say, inRow, term } from "../../../kit/say.ts";
 import { z } from "zod";
 import { routesFor, type Route } from "../../../operations/route.ts";
 import { wholeNumber } from "../../../kernel/fields.ts";
@@ -13,7 +13,7 @@ const RetryParams = z.object({
   type: z
     .string()
     .refine((name) => kindOf(name) !== undefined, {
-      error: say("workflows.name-one-of", { values: workflowKinds.join(", ") }),
+      error: say("workflows.name-one-of", { values: inRow(workflowKinds.map(term)) }),
       params: { code: "unknown_kind" },
     })
     .meta({ description: "Kind of request, with hyphens or underscores, in any case", example: "blacklist-user" }),

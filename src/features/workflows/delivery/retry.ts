@@ -1,4 +1,4 @@
-import { say } from "../../../kit/say.ts";
+import { say, term } from "../../../kit/say.ts";
 import type { Deps } from "../../deps.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { WorkflowEffect } from "../../../generated/sqlite/client.ts";
@@ -83,7 +83,7 @@ export function createEffectRetry(parts: EffectRetryDeps) {
 }
 
 function notFailed(status: string): ProblemError {
-  const detail = say("workflows.only-what-has-failed-is-tried-again", { status });
+  const detail = say("workflows.only-what-has-failed-is-tried-again", { status: term(status) });
   return new ProblemError("invalid_transition", { detail, extra: { from: status, action: "retry", allowed: [] } });
 }
 

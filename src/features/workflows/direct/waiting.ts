@@ -1,4 +1,4 @@
-import { say } from "../../../kit/say.ts";
+import { say, term } from "../../../kit/say.ts";
 import type { Call } from "../../../kernel/call.ts";
 import { parseDuration } from "../../../kernel/fields.ts";
 import { levelOrder, type Level } from "../../../kernel/permissions.ts";
@@ -45,7 +45,7 @@ export function waitOf(facts: Facts): Wait | null {
     return { code: "key", detail: say("workflows.the-api-key-does-not-decide-about") };
   if (facts.isDenied) return { code: "denied", detail: say("workflows.you-may-not-decide-about-punishments") };
   if (levelOrder[level] < levelOrder[rule.level])
-    return { code: "level", detail: say("workflows.in-this-server-it-takes-the-level", { level: rule.level }) };
+    return { code: "level", detail: say("workflows.in-this-server-it-takes-the-level", { level: term(rule.level) }) };
   if (facts.isConflicted) return { code: "conflict", detail: say("workflows.nobody-decides-about-themselves-or-an-account") };
   if (facts.isOutranked) return { code: "rank", detail: say("workflows.the-person-is-staff-of-your-own") };
   if (facts.liftedBy !== null) return { code: "others", detail: decidedBy[facts.liftedBy] };

@@ -1,4 +1,4 @@
-import { say } from "../../../kit/say.ts";
+import { say, term } from "../../../kit/say.ts";
 import { z } from "zod";
 import type { WorkflowEffect } from "../../../generated/sqlite/client.ts";
 import { addSeconds } from "../../../kernel/clock.ts";
@@ -93,7 +93,7 @@ export function createAppealEffects({
   return {
     "appeal.ruling": {
       preview: ({ target, desired_outcome: desired }) =>
-        say("workflows.is-overturned-reduced-or-sent-back-as", { reference: target, desired }),
+        say("workflows.is-overturned-reduced-or-sent-back-as", { reference: target, desired: term(desired) }),
 
       async check(approval, input): Promise<Blocker[]> {
         const target = await targetOf(approval, input, reach);

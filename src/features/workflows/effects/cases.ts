@@ -1,4 +1,4 @@
-import { say } from "../../../kit/say.ts";
+import { say, term } from "../../../kit/say.ts";
 import { z } from "zod";
 import { caseReference } from "../../../kernel/parsing.ts";
 import type { ActionsService } from "../../cases/actions/actions.service.ts";
@@ -43,10 +43,10 @@ export function createCasesEffects({ cases, actions, drafts }: CasesEffectDeps):
       undo: undoCase,
     },
     "case.action": {
-      preview: ({ action, points }) => say("workflows.the-is-recorded-in-the-case-with", { action, points }),
+      preview: ({ action, points }) => say("workflows.the-is-recorded-in-the-case-with", { action: term(action), points }),
       async apply(approval, input, earlier) {
         const { action, undo } = await actions.recordInTx(approval.tx, caseIdOf(earlier), actionOf(approval, input));
-        const detail = say("workflows.the-was-recorded-with-points", { action: input.action, points: action.points });
+        const detail = say("workflows.the-was-recorded-with-points", { action: term(input.action), points: action.points });
         return [{ status: "done", target: { kind: "case_action", id: action.id }, detail, undo }];
       },
       undo: ({ tx, reason, permission }, { undo }) => actions.undoRecordInTx(tx, undo, { reason, permission }),

@@ -1,4 +1,4 @@
-import { say } from "../../../kit/say.ts";
+import { say, term } from "../../../kit/say.ts";
 import type { Tx } from "../../../database/database.ts";
 import { insertRows } from "../../../database/insert.ts";
 import type { Prisma, WorkflowEffect } from "../../../generated/sqlite/client.ts";
@@ -127,7 +127,12 @@ export function createEffects(
       for (const use of all) {
         const { key } = use;
         if (kept.includes(use)) for (const done of await use.apply(approval, earlier)) earlier.push({ key, ...done });
-        else earlier.push({ key, status: "skipped", detail: say("workflows.switched-off-in-the-decision-of", { action: input.action }) });
+        else
+          earlier.push({
+            key,
+            status: "skipped",
+            detail: say("workflows.switched-off-in-the-decision-of", { action: term(input.action) }),
+          });
       }
       return await append(approval.tx, request, earlier);
     },

@@ -1,4 +1,4 @@
-import { say } from "../../../kit/say.ts";
+import { say, term } from "../../../kit/say.ts";
 import { z } from "zod";
 import { Snowflake, Timestamp, text } from "../../../kernel/fields.ts";
 import { agreementCovers } from "../../../kernel/vocabulary.ts";
@@ -45,7 +45,7 @@ const PoachPayload = z
     (payload, context) => {
       for (const field of required[payload.kind]) {
         if (payload[field] !== undefined) continue;
-        const message = `${needed(payload.kind).description}.`;
+        const message = say("workflows.needed-for", { kind: term(payload.kind) });
         context.addIssue({ code: "custom", path: [field], message, params: { code: "required" } });
       }
     },

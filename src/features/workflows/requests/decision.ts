@@ -1,4 +1,4 @@
-import { say } from "../../../kit/say.ts";
+import { say, term, inRow } from "../../../kit/say.ts";
 import { severities } from "../../../kernel/vocabulary.ts";
 import { z } from "zod";
 import { Duration, Snowflake, text } from "../../../kernel/fields.ts";
@@ -177,7 +177,7 @@ function meaningOf(kind: Kind, body: Body, refuse: Refuse): { action: Action; ru
   const named = fieldNames.filter((name) => body[name] !== undefined);
   const [first] = named;
   if (first === undefined) {
-    refuse("decision", "required", say("workflows.say-what-is-decided", { offered }));
+    refuse("decision", "required", say("workflows.say-what-is-decided", { offered: term(offered) }));
     return undefined;
   }
   const meant = named.map((name) => {
@@ -188,7 +188,7 @@ function meaningOf(kind: Kind, body: Body, refuse: Refuse): { action: Action; ru
   if (new Set(meant.map((meaning) => JSON.stringify(meaning))).size > 1)
     refuse(named[1] ?? first, "conflicting_fields", say("workflows.these-fields-name-different-decisions"));
   const [meaning] = meant;
-  if (meaning === undefined) refuse(first, "invalid_value", say("workflows.this-is-no-decision-offered-here", { offered }));
+  if (meaning === undefined) refuse(first, "invalid_value", say("workflows.this-is-no-decision-offered-here", { offered: term(offered) }));
   return meaning;
 }
 
@@ -205,6 +205,6 @@ function requireNeeds(action: Action, body: Body, shown: string | null, refuse: 
     refuse("reason", "required", say("workflows.say-why-it-is-void-or-name"));
   for (const [name, allowed] of Object.entries(only)) {
     if (body[name as keyof Body] !== undefined && !allowed.includes(action))
-      refuse(name, "not_offered", say("workflows.this-field-belongs-to", { actions: allowed.join(" and ") }));
+      refuse(name, "not_offered", say("workflows.this-field-belongs-to", { actions: inRow(allowed.map(term), "and") }));
   }
 }

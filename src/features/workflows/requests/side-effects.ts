@@ -1,4 +1,4 @@
-import { say } from "../../../kit/say.ts";
+import { say, term } from "../../../kit/say.ts";
 import type { Deps } from "../../deps.ts";
 import {
   isRestricted,
@@ -233,7 +233,7 @@ export function approvalOf(tx: Tx, request: Request, input: DecisionInput, actor
   const { duration } = input.body;
   const { shape } = kinds[type].payload;
   if (duration !== undefined && !Object.hasOwn(shape, "duration"))
-    throw fieldError("/duration", "not_offered", say("workflows.a-request-has-no-length", { kind: type }));
+    throw fieldError("/duration", "not_offered", say("workflows.a-request-has-no-length", { kind: term(type) }));
   const payload = kinds[type].payload.safeParse({ ...jsonObject(request.payload), ...(duration !== undefined && { duration }) });
   if (!payload.success) {
     const detail = say("workflows.the-payload-no-longer-fits-its-kind");

@@ -1,4 +1,4 @@
-import { say } from "../../../kit/say.ts";
+import { say, inRow, term } from "../../../kit/say.ts";
 import { walkDescription, WalkNotes } from "../../../kernel/keyset.ts";
 import { understand } from "./intake.ts";
 import { filingOperation, pascalCase, kindOf, kinds } from "../kinds/kinds.ts";
@@ -17,7 +17,7 @@ const { get, post } = routesFor("workflows");
 const type = z
   .string()
   .refine((name) => kindOf(name) !== undefined, {
-    error: say("workflows.name-one-of", { values: workflowKinds.join(", ") }),
+    error: say("workflows.name-one-of", { values: inRow(workflowKinds.map(term)) }),
     params: { code: "unknown_kind" },
   })
   .meta({ description: "Kind of request, with hyphens or underscores, in any case", example: "blacklist-user" });
