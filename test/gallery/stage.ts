@@ -28,7 +28,7 @@ const start = Date.UTC(2026, 2, 2, 10);
 const names: Readonly<Record<Level, string>> = { owner: "olivia", admin: "ada", senior: "sam", moderator: "mona", viewer: "vera" };
 
 /** A community whose people all read one language, and what they have read. The service's clock goes on by a minute with each command. */
-export async function createStage(locale: "en-US" | "de", onEnd: (end: () => Promise<void>) => void) {
+export async function createStage(locale: string, onEnd: (end: () => Promise<void>) => void) {
   let minutes = 0;
   const clock = { now: () => new Date(start + minutes * 60_000) };
   const world = await createWorld({ clock, onEnd, pauses: shortPauses, env: { PUBLIC_URL: "http://127.0.0.1:0" } });

@@ -34,7 +34,7 @@ async function settled(look: () => string): Promise<void> {
 }
 
 /** The pages that people open. */
-export async function pages(stage: Stage, locale: "en" | "de"): Promise<void> {
+export async function pages(stage: Stage, locale: string): Promise<void> {
   const { world, people, begin, show } = stage;
   begin("pages");
   const asked = { discord_user_id: people.resident.id, purpose: "verification" };
