@@ -85,6 +85,8 @@ export function say<Key extends TextKey>(key: Key, ...[values]: ValuesFor<Key, s
 
 /** A value of a closed list, such as `in_review`: as it is over HTTP, in words for people. */
 export const term = (value: string): Said => carried(":term", value);
+/** A server by its id, of which Discord has no mention. */
+export const serverId = (id: string): Said => carried(":server", id);
 /** Several things in a row. */
 export const inRow = (items: readonly string[], joint: "and" | "or" | "," = ","): Said => carried(":row", joint, items);
 
@@ -99,11 +101,12 @@ export interface Wording {
   /** What is the service's own, between what is filled in. */
   own(written: string): string;
   term(value: string): string;
+  server(id: string): string;
 }
 
 const asIs = (text: string): string => text;
 /** As the HTTP interface has it: in English, values as they are. */
-const plainWording: Wording = { t: inEnglish, text: asIs, own: asIs, term: asIs };
+const plainWording: Wording = { t: inEnglish, text: asIs, own: asIs, term: asIs, server: asIs };
 
 /** Whether a text holds something that is to be worded. */
 export const isSaid = (text: string): boolean => text.includes(opening);
@@ -132,6 +135,7 @@ function endOf(text: string, start: number): number {
 function partWorded(part: string, wording: Wording): string {
   const [key, first, second] = JSON.parse(part) as [string, unknown, unknown];
   if (key === ":term") return wording.term(String(first));
+  if (key === ":server") return wording.server(String(first));
   if (key === ":row") return rowWorded(first as keyof typeof joints, second as readonly string[], wording);
   const values = (first ?? {}) as Readonly<Record<string, string | number>>;
   // What chooses the form of a text is found by what it is, and is told from the words by being no text.
@@ -183,6 +187,7 @@ export function plainSentence(sentence: string, t: Translate): string {
     t,
     text: asIs,
     own: asIs,
+    server: asIs,
     term: (value) => textFor(`= ${value}`, t) ?? textFor(`= ${value.toLowerCase()}`, t) ?? value,
   });
 }

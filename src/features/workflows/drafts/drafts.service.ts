@@ -1,4 +1,4 @@
-import { say } from "../../../kit/say.ts";
+import { say, serverId } from "../../../kit/say.ts";
 import type { Deps } from "../../deps.ts";
 import { countOf, selectIds } from "../../../database/where.ts";
 import { requirePermission, requireWrite, type Call } from "../../../kernel/call.ts";
@@ -115,7 +115,12 @@ export function createDraftsService({ database, records, workflows, cursors }: D
 /** What is suggested about somebody is not filed about somebody else. */
 function requireSubject(type: DraftView["type"], intake: Intake, subject: DraftView["subject"]): void {
   const isAbout = kinds[type].subjects(intake.payload).some(({ kind, id }) => kind === subject.kind && id === subject.id);
-  if (!isAbout) throw fieldError("", "other_subject", say(`workflows.suggestion-about-${subject.kind}`, { id: subject.id }));
+  if (!isAbout)
+    throw fieldError(
+      "",
+      "other_subject",
+      say(`workflows.suggestion-about-${subject.kind}`, { id: subject.kind === "server" ? serverId(subject.id) : subject.id }),
+    );
 }
 
 /** What the filters ask of a draft; those whose index finds few come first. */
