@@ -3,10 +3,10 @@ import type { Reply } from "../discord/command.ts";
 import { cutText } from "../discord/cut-text.ts";
 import { escapeText } from "../discord/replies.ts";
 import type { Operator } from "../config/config.ts";
-import { permissionText, sentenceText, plainSentence } from "../discord/sentence.ts";
+import { permissionText, sentenceText } from "../discord/sentence.ts";
 import { isSnowflake, parseDuration, snowflakeForm } from "../kernel/fields.ts";
 import { choiceKeys } from "./texts.ts";
-import { textFor, type Translate, isSaid } from "../kit/say.ts";
+import { plainSentence, textFor, type Translate, isSaid } from "../kit/say.ts";
 import { lengthText } from "./length-text.ts";
 
 const limits = { fields: 25, name: 256, value: 1024, title: 256, all: 5500, line: 300, called: 100 } as const;

@@ -1,6 +1,6 @@
 import { snowflakeForm } from "../kernel/fields.ts";
 import { catalog } from "../kernel/permissions.ts";
-import { type Translate, readSaid, textFor, worded } from "../kit/say.ts";
+import { type Translate, readSaid, worded } from "../kit/say.ts";
 import { escapeText } from "./replies.ts";
 
 /** A word of a sentence that Discord can show better than as it stands. */
@@ -71,12 +71,6 @@ export function taskText(key: string, t: Translate): string {
 export function sentenceText(sentence: string, t: Translate): string {
   const text = (written: string): string => shapedText(written, t);
   return worded(readSaid(sentence) ?? sentence, { t, text, own: text, term: (value) => termText(value, t) ?? text(value) });
-}
-
-/** A sentence in the reader's language without any formatting. */
-export function plainSentence(sentence: string, t: Translate): string {
-  const text = (written: string): string => written;
-  return worded(readSaid(sentence) ?? sentence, { t, text, own: text, term: (value) => textFor(`= ${value}`, t) ?? value });
 }
 
 function shapedText(said: string, t: Translate): string {

@@ -23,6 +23,9 @@ export function foreignText(max: number, min = 0) {
   return z.string().min(min).max(max).refine(isStorableText, unstorableText);
 }
 
+/** A text of any length of which what cannot be stored is replaced: a name of Discord is kept, whatever it holds. */
+export const shownText = z.string().transform(showText);
+
 /** A point in time that both databases keep: from the year 1 to the year 8999, with or without an offset. */
 export const ForeignTime = z.iso.datetime({ offset: true }).transform((text, context) => {
   const at = new Date(text);

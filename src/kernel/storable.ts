@@ -1,14 +1,18 @@
 import { say } from "../kit/say.ts";
-const unstorableCharacter = /[\0\p{Cs}]/u;
 
-/** Whether both databases keep a text as it is: neither keeps U+0000 nor half of a surrogate pair. */
+/** Neither database keeps U+0000 or half of a surrogate pair; U+FDD0 and U+FDD1 stand around what the service says itself (`src/kit/say.ts`). */
+const unstorable = String.raw`[\0\ufdd0\ufdd1\p{Cs}]`;
+const unstorableCharacter = new RegExp(unstorable, "u");
+const unstorableCharacters = new RegExp(unstorable, "gu");
+
+/** Whether a text of somebody is stored as it is. */
 export function isStorableText(text: string): boolean {
   return !unstorableCharacter.test(text);
 }
 
 /** A text with every character that cannot be stored replaced. */
 export function showText(text: string): string {
-  return isStorableText(text) ? text : text.replace(/[\0\p{Cs}]/gu, "\u{fffd}");
+  return isStorableText(text) ? text : text.replace(unstorableCharacters, "\u{fffd}");
 }
 
 /** What is said of a text that cannot be stored. */

@@ -1,8 +1,7 @@
 // @module-tag sqlite
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { plainSentence } from "../../src/discord/sentence.ts";
-import { say, translator, worded } from "../../src/kit/say.ts";
+import { plainSentence, say, translator, worded } from "../../src/kit/say.ts";
 import type { FieldError } from "../../src/kernel/errors.ts";
 import { check, fieldErrors } from "../../src/kernel/validation.ts";
 

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
-import { textFor, type Translate } from "../../kit/say.ts";
+import { plainSentence, textFor, type Translate } from "../../kit/say.ts";
 import type { CommandSet, Entry, CommandInput, OptionSpec, Reply, Wording } from "../../commands/entry.ts";
 import { escapeText } from "../../discord/replies.ts";
-import { permissionText, plainSentence } from "../../discord/sentence.ts";
+import { permissionText } from "../../discord/sentence.ts";
 import type { AuditVerification, AuditView, CheckpointView } from "./audit.schema.ts";
 import { textIn } from "../../commands/input.ts";
 import { cut, codeText, labelOf, lineText, momentOf, showView, valueOf } from "../../commands/show.ts";

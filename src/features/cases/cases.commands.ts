@@ -1,4 +1,4 @@
-import { say } from "../../kit/say.ts";
+import { plainSentence, say } from "../../kit/say.ts";
 import type { CommandSet, Entry, FieldSpec, CommandInput, OptionSpec, PickSpec, Wording } from "../../commands/entry.ts";
 import { numbered, within } from "../../commands/sources.ts";
 import { pieceName } from "../../commands/gallery.ts";
@@ -19,7 +19,7 @@ import { picked, textIn } from "../../commands/input.ts";
 import { idsIn, numberIn, pickedQuery, type Query, readOptional, subjectIn } from "../../commands/records.ts";
 import { enumLabel, lineText, momentOf } from "../../commands/show.ts";
 import { escapeText } from "../../discord/replies.ts";
-import { sentenceText, plainSentence } from "../../discord/sentence.ts";
+import { sentenceText } from "../../discord/sentence.ts";
 import type { Verbs } from "../../commands/verbs.ts";
 
 const command = "case";

@@ -1,4 +1,3 @@
-import { plainSentence } from "../../discord/sentence.ts";
 import { holds } from "../../commands/sources.ts";
 import { cut, momentOf, showView } from "../../commands/show.ts";
 import type { SourceSpec, CommandSet, Entry, CommandInput, OptionSpec, PressSpec, Wording } from "../../commands/entry.ts";
@@ -10,7 +9,7 @@ import { ProblemError } from "../../kernel/errors.ts";
 import { picked, textIn } from "../../commands/input.ts";
 import { pressButton, buttonOf, rowOf } from "../../commands/press.ts";
 import { readView } from "../../commands/records.ts";
-import { translator, type Translate, worded } from "../../kit/say.ts";
+import { plainSentence, translator, type Translate, worded } from "../../kit/say.ts";
 import type { Verbs } from "../../commands/verbs.ts";
 
 const command = "confirm";

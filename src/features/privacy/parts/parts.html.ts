@@ -1,6 +1,5 @@
-import { plainSentence } from "../../../discord/sentence.ts";
 import { html } from "hono/html";
-import type { TextKey } from "../../../kit/say.ts";
+import { plainSentence, type TextKey } from "../../../kit/say.ts";
 import { durationText, filled, timeText, type Markup } from "../../../pages/layout.ts";
 import { linkTo, type Reader } from "../../../pages/reader.ts";
 import type { DataExportView } from "../privacy.schema.ts";

@@ -1,9 +1,9 @@
-import type { TextKey } from "../../../kit/say.ts";
+import { plainSentence, type TextKey } from "../../../kit/say.ts";
 import type { SourceSpec, Entry, FieldSpec, OptionSpec, PickSpec, PressSpec, Reply, Wording } from "../../../commands/entry.ts";
 import { choiceLimit, minuteOf } from "../../../commands/sources.ts";
 import type { Row } from "../../../discord/command.ts";
 import { escapeText } from "../../../discord/replies.ts";
-import { sentenceText, plainSentence } from "../../../discord/sentence.ts";
+import { sentenceText } from "../../../discord/sentence.ts";
 import {
   auditCodes,
   type FindingResults,

@@ -1,10 +1,10 @@
 import { nobodyNamed, type Operator } from "../../../config/config.ts";
 import { contactText, enumLabel, lineText } from "../../../commands/show.ts";
-import { languages, translator, type Translate } from "../../../kit/say.ts";
+import { plainSentence, languages, translator, type Translate } from "../../../kit/say.ts";
 import { cutText } from "../../../discord/cut-text.ts";
 import type { GuildState } from "../../../discord/guild-state.ts";
 import { escapeText } from "../../../discord/replies.ts";
-import { sentenceText, plainSentence } from "../../../discord/sentence.ts";
+import { sentenceText } from "../../../discord/sentence.ts";
 import type { NoticeTexts, PunishmentNotice } from "../effects/notice-texts.ts";
 
 export interface NoticeTextsDeps {
