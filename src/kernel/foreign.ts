@@ -1,6 +1,6 @@
 import { say } from "../kit/say.ts";
 import { z } from "zod";
-import { isStorableText, showText, unstorableText } from "./storable.ts";
+import { isTakenText, showText, unstorableText } from "./storable.ts";
 import { fieldErrors } from "./validation.ts";
 
 /**
@@ -20,7 +20,7 @@ export function foreignInt(min = -maxInt4 - 1, max = maxInt4) {
 
 /** A text of at most so many characters that both databases keep as it is. */
 export function foreignText(max: number, min = 0) {
-  return z.string().min(min).max(max).refine(isStorableText, unstorableText);
+  return z.string().min(min).max(max).refine(isTakenText, unstorableText);
 }
 
 /** A text of any length of which what cannot be stored is replaced: a name of Discord is kept, whatever it holds. */
