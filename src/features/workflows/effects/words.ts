@@ -1,4 +1,3 @@
-import {} from "../../../kit/say.ts";
 import { addSeconds } from "../../../kernel/clock.ts";
 import { parseDuration } from "../../../kernel/fields.ts";
 import type { Length } from "./inputs.ts";
