@@ -76,6 +76,7 @@ export type Said = string & { readonly [said]: true };
 
 /** Stand around what is said. Unicode keeps them for use within a program, so that nobody writes them. */
 const [opening, closing] = ["\ufdd0", "\ufdd1"];
+const marks = new RegExp(`[${opening}${closing}]`, "g");
 const carried = (...parts: readonly unknown[]): Said => `${opening}${JSON.stringify(parts)}${closing}` as Said;
 
 /** Says something by its key. */
@@ -132,8 +133,20 @@ function endOf(text: string, start: number): number {
   return text.length;
 }
 
+/** What stands between the marks; undefined where somebody else has written these. */
+function readPart(part: string): [key: string, first: unknown, second: unknown] | undefined {
+  try {
+    const [key, first, second] = JSON.parse(part) as unknown[];
+    return typeof key === "string" ? [key, first, second] : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 function partWorded(part: string, wording: Wording): string {
-  const [key, first, second] = JSON.parse(part) as [string, unknown, unknown];
+  const read = readPart(part);
+  if (read === undefined) return wording.text(part.replaceAll(marks, "\ufffd"));
+  const [key, first, second] = read;
   if (key === ":term") return wording.term(String(first));
   if (key === ":server") return wording.server(String(first));
   if (key === ":row") return rowWorded(first as keyof typeof joints, second as readonly string[], wording);

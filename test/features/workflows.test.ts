@@ -3,6 +3,7 @@ import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { workflowKinds } from "../../src/kernel/vocabulary.ts";
 import { kinds } from "../../src/features/workflows/kinds/kinds.ts";
+import { worded } from "../../src/kit/say.ts";
 import { createGround, freshId, ownGuilds, type Ground } from "./workflows-ground.ts";
 import { sizeOf } from "../support/size.ts";
 
@@ -253,7 +254,12 @@ test.each([
   for (const field of fields) {
     const filed = await ground.post(`/workflows/${type}`, { payload: { ...payload, [spelled(field)]: "another" } }, { actor });
     expect(filed.body.errors).toEqual([
-      { pointer: `/payload/${spelled(field)}`, in: "body", code: "unsupported_field", detail: kinds[type].unsupported?.[field] },
+      {
+        pointer: `/payload/${spelled(field)}`,
+        in: "body",
+        code: "unsupported_field",
+        detail: worded(kinds[type].unsupported?.[field] ?? ""),
+      },
     ]);
   }
   expect(await ground.database.read.workflowRequest.count()).toBe(0);
@@ -261,7 +267,7 @@ test.each([
   expect(body.success).toBe(true);
   const amended = await ground.patch(`/workflows/${type}/${body.reference}`, { payload: { [fields[0]]: null } }, { actor });
   expect(amended.body.errors).toEqual([
-    { pointer: `/payload/${fields[0]}`, in: "body", code: "unsupported_field", detail: kinds[type].unsupported?.[fields[0]] },
+    { pointer: `/payload/${fields[0]}`, in: "body", code: "unsupported_field", detail: worded(kinds[type].unsupported?.[fields[0]] ?? "") },
   ]);
 });
 

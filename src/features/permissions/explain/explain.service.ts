@@ -163,7 +163,7 @@ export function createExplanations({ access, clock, servedGuilds, requireKeys, r
         requireSavable(call, step, personOf);
         return [];
       } catch (error) {
-        if (error instanceof ProblemError) return [{ index, code: error.code, detail: error.detail ?? error.message }];
+        if (error instanceof ProblemError) return [{ index, code: error.code, detail: error.said }];
         throw error;
       }
     });

@@ -116,7 +116,7 @@ function isFinal(error: unknown): boolean {
 }
 
 function wordsOf(error: unknown): string {
-  if (error instanceof ProblemError) return error.message;
+  if (error instanceof ProblemError) return error.said;
   return error instanceof z.ZodError
     ? say("workflows.what-was-left-to-be-done-no")
     : say("workflows.it-failed-unexpectedly-the-log-of-the");

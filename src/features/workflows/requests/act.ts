@@ -295,7 +295,7 @@ export function createActing(parts: ActDeps): Acting {
 /** A refusal, as a dry run tells it. */
 function asBlocker(error: unknown): Blocker[] {
   if (!(error instanceof ProblemError)) throw error;
-  return [{ code: error.code, detail: error.message }];
+  return [{ code: error.code, detail: error.said }];
 }
 
 function plannedEffect({ key, detail }: { key: string; detail: string }): EffectView {
