@@ -22,7 +22,7 @@ const elsewhere: readonly { path: RegExp; around?: RegExp; unless?: RegExp; text
   { path: /^src\/features\/keys\/(assertion|authenticate|claims)\.ts$/, because: "only requests over HTTP carry keys and assertions" },
   { path: /^src\/features\/events\//, because: "only clients over HTTP follow events" },
   { path: /^src\/features\/workflows\/bulk\//, because: "only clients over HTTP decide in bulk" },
-  { path: /^src\/features\/privacy\/export\.ts$/, because: "the HTTP API has it; pages word it from their texts" },
+  { path: /^src\/features\/privacy\/(privacy\.policy|export)\.ts$/, because: "the HTTP API has it; pages word it from their texts" },
   { path: /^src\/features\/workflows\/commands\/notices\.ts$/, because: "it joins texts that have keys" },
 ];
 
