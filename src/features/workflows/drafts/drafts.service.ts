@@ -102,8 +102,7 @@ export function createDraftsService({ database, records, workflows, cursors }: D
 /** What is suggested about somebody is not filed about somebody else. */
 function requireSubject(type: DraftView["type"], intake: Intake, subject: DraftView["subject"]): void {
   const isAbout = kinds[type].subjects(intake.payload).some(({ kind, id }) => kind === subject.kind && id === subject.id);
-  if (!isAbout)
-    throw fieldError("", "other_subject", say(`workflows.suggestion-about-${subject.kind}`, { id: subject.id }));
+  if (!isAbout) throw fieldError("", "other_subject", say(`workflows.suggestion-about-${subject.kind}`, { id: subject.id }));
 }
 
 /** What the filters ask of a draft; those whose index finds few come first. */
