@@ -1,3 +1,4 @@
+import { inJson } from "../../kit/say.ts";
 import type { Deps } from "../deps.ts";
 import { Readable } from "node:stream";
 import { stringify } from "csv-stringify/sync";
@@ -119,5 +120,5 @@ function csvText(rows: readonly (readonly string[])[]): string {
 }
 
 function ndjsonOf(records: readonly Record<string, unknown>[]): string {
-  return records.map((record) => `${JSON.stringify(record)}\n`).join("");
+  return records.map((record) => `${inJson(record)}\n`).join("");
 }
