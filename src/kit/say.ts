@@ -84,6 +84,17 @@ export function say<Key extends TextKey>(key: Key, ...[values]: ValuesFor<Key, s
   return values === undefined ? carried(key) : carried(key, values);
 }
 
+/** What is said begins so where it is stored. */
+export const startOfSaid = opening;
+
+/** The keys of one room whose English text is no sentence and holds some words, in any case. */
+export function titleKeysWith(room: string, words: string): string[] {
+  const wanted = words.toLowerCase();
+  return Object.entries(english).flatMap(([key, text]) =>
+    key.startsWith(room) && !text.endsWith(".") && text.toLowerCase().includes(wanted) ? [key] : [],
+  );
+}
+
 /** A value of a closed list, such as `in_review`: as it is over HTTP, in words for people. */
 export const term = (value: string): Said => carried(":term", value);
 /** A server by its id, of which Discord has no mention. */
@@ -174,10 +185,10 @@ export function textFor(key: string, t: Translate): string | undefined {
   return text === key || `= ${text}` === key ? undefined : text;
 }
 
-/** A view as JSON, worded in English. */
-export function inJson(view: unknown): string {
-  const text = JSON.stringify(view);
-  return isSaid(text) ? JSON.stringify(view, (_, value: unknown) => (typeof value === "string" ? worded(value) : value)) : text;
+/** A view as JSON, worded in English. @param indent of its lines, as a file has it */
+export function inJson(view: unknown, indent?: number): string {
+  const text = JSON.stringify(view, null, indent);
+  return isSaid(text) ? JSON.stringify(view, (_, value: unknown) => (typeof value === "string" ? worded(value) : value), indent) : text;
 }
 
 /** A view worded in English; the same one where there is nothing to word. */

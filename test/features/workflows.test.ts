@@ -730,6 +730,11 @@ test("filters, order and pages of the list", async () => {
   expect(await references(`subject=${user}`)).toEqual(["REC-REQ-000001"]);
   expect(await references("subject=BL-000009")).toEqual(["APL-REQ-000001"]);
   expect(await references("q=quiet")).toEqual(["REC-REQ-000001"]);
+  expect(await references("q=blacklist a user")).toEqual(["BLU-REQ-000003", "BLU-REQ-000002", "BLU-REQ-000001"]);
+  expect(await references("q=appeal against")).toEqual(["APL-REQ-000001"]);
+  expect(await references("q=bl-00000")).toEqual(["APL-REQ-000001"]);
+  // Nobody looks for how a title is stored.
+  expect(await references("q=workflows.")).toEqual([]);
   expect(await references("sort=created_at&limit=2")).toEqual(["BLU-REQ-000001", "BLU-REQ-000002"]);
   const page = (await ground.get("/workflows?limit=3", { actor })).body;
   const rest = (await ground.get(`/workflows?limit=3&cursor=${page.page.next_cursor}`, { actor })).body;

@@ -15,8 +15,10 @@ export function judgeWords(where: string, text: string): void {
   if (at !== -1) found.push(`${where}: ${text.slice(Math.max(0, at - 200), at + 300)}`);
 }
 
-/** Everything that went to Discord: messages, forms, suggestions, names, reasons for the audit log. */
-export function judgeCalls({ exchanges }: Pick<Sandbox, "exchanges">): void {
+/** Everything that went to Discord: messages, forms, suggestions, names, reasons for the audit log, and files. */
+export function judgeCalls({ exchanges, inside }: Pick<Sandbox, "exchanges" | "inside">): void {
+  for (const { name, bytes } of inside.world.files.values())
+    if (/\.(json|csv|txt|md)$/.test(name)) judgeWords(`the file ${name}`, bytes.toString());
   for (const { method, path, query, requestHeaders, requestBody } of exchanges) {
     if (method === "GET") continue;
     judgeWords(`${method} ${path} of Discord`, JSON.stringify([path, query, requestHeaders, requestBody]));
