@@ -1,4 +1,4 @@
-import { ApplicationCommandOptionType as OptionType, ApplicationCommandType } from "discord-api-types/v10";
+import { ApplicationCommandOptionType as OptionType, ApplicationCommandType, Locale } from "discord-api-types/v10";
 import { requireLength } from "./component-rules.ts";
 import { invalidForm } from "./errors.ts";
 
@@ -21,6 +21,15 @@ export type OptionDefinition = {
   max_length?: number | null;
 };
 
+const locales: ReadonlySet<string> = new Set(Object.values(Locale));
+
+/** @param at where the localizations stand, without a dot at its end */
+function checkLocales(given: Localizations | undefined, at: string): void {
+  for (const locale of Object.keys(given ?? {}))
+    if (!locales.has(locale))
+      throw invalidForm(`${at}.${locale}`, "APPLICATION_COMMAND_INVALID_LOCALE", `${locale} is no locale of Discord`);
+}
+
 /** Characters of a whole command. */
 const maxText = 8000;
 
@@ -32,6 +41,7 @@ export function checkCommand(body: Record<string, unknown>, at = ""): void {
   const type = body["type"] ?? ApplicationCommandType.ChatInput;
   if (typeof name !== "string") throw invalidForm(`${at}name`, "BASE_TYPE_REQUIRED", "This field is required");
   if (name.length < 1 || name.length > 32) throw invalidForm(`${at}name`, "BASE_TYPE_BAD_LENGTH", "Must be between 1 and 32 in length.");
+  checkLocales(body["name_localizations"] as Localizations | undefined, `${at}name_localizations`);
   for (const [locale, text] of Object.entries((body["name_localizations"] ?? {}) as Record<string, string>))
     requireLength(text, { min: 1, max: 32 }, `${at}name_localizations.${locale}`);
   if (type !== ApplicationCommandType.ChatInput) return checkMenu(body, at);
@@ -58,6 +68,7 @@ function checkWords(
 ): void {
   checkName(words.name, at);
   checkDescription(words.description, at);
+  for (const field of ["name_localizations", "description_localizations"] as const) checkLocales(words[field], `${at}${field}`);
   for (const [locale, text] of Object.entries(words.name_localizations ?? {})) checkName(text, `${at}name_localizations.${locale}.`);
   for (const [locale, text] of Object.entries(words.description_localizations ?? {}))
     requireLength(text, { min: 1, max: 100 }, `${at}description_localizations.${locale}`);
@@ -130,6 +141,7 @@ function checkChoices(option: OptionDefinition, at: string): void {
       "Choices and autocomplete exclude each other",
     );
   for (const { name, value, name_localizations: names } of choices) {
+    checkLocales(names, `${at}choices`);
     for (const text of [name, ...Object.values(names ?? {})]) requireLength(text, { min: 1, max: 100 }, `${at}choices`);
     if (typeof value === "string") requireLength(value, { max: 100 }, `${at}choices`);
   }

@@ -24,7 +24,42 @@ export interface OutgoingOptions {
   lookup?: typeof systemLookup;
 }
 
-export type Outgoing = ReturnType<typeof createOutgoing>;
+export interface Outgoing {
+  /** Refuse an address by what it says alone; what its name stands for is looked at when it is asked. @throws OutgoingFailed */
+  requireAskable(address: string): void;
+  /**
+   * Read an address.
+   * @throws OutgoingFailed when the address is refused, or does not answer in time or in size
+   */
+  get(
+    address: string,
+    options: {
+      key?: string | undefined;
+      maxBytes: number;
+    },
+  ): Promise<{
+    status: number;
+    text: string;
+  }>;
+  /**
+   * Send JSON to an address. Of the answer nothing is kept but its status and `Retry-After`.
+   * @throws OutgoingFailed when the address is refused, or does not answer in time
+   */
+  post(
+    address: string,
+    options: {
+      body: string;
+      headers: Readonly<Record<string, string>>;
+      maxBytes: number;
+      signal?: AbortSignal;
+    },
+  ): Promise<{
+    status: number;
+    retryAfter: string | undefined;
+  }>;
+  /** Close the connections that are kept. */
+  close(): void;
+}
 
 interface Sent {
   method: "GET" | "POST";
@@ -47,7 +82,7 @@ const keptMs = 60_000;
  * Asks addresses that people name, and none inside the network of this service that the operator has not allowed. Redirects are not
  * followed, as they may lead anywhere.
  */
-export function createOutgoing({ allowed, stopping, timeoutMs = 15_000, connections, lookup = systemLookup }: OutgoingOptions) {
+export function createOutgoing({ allowed, stopping, timeoutMs = 15_000, connections, lookup = systemLookup }: OutgoingOptions): Outgoing {
   const isAllowed = createAddressRanges(allowed);
   const agents = connections === undefined ? undefined : agentsOf(connections);
 
@@ -121,17 +156,12 @@ export function createOutgoing({ allowed, stopping, timeoutMs = 15_000, connecti
   }
 
   return {
-    /** Refuse an address by what it says alone; what its name stands for is looked at when it is asked. @throws OutgoingFailed */
     requireAskable(address: string): void {
       const { url, isNamed } = checked(address);
       if (isNamed && allowed.length === 0 && url.protocol !== "https:")
         throw new OutgoingFailed(say("service.the-address-has-to-begin-with-https"));
     },
 
-    /**
-     * Read an address.
-     * @throws OutgoingFailed when the address is refused, or does not answer in time or in size
-     */
     async get(
       address: string,
       { key, maxBytes }: { key?: string | undefined; maxBytes: number },
@@ -145,10 +175,6 @@ export function createOutgoing({ allowed, stopping, timeoutMs = 15_000, connecti
       return { status, text };
     },
 
-    /**
-     * Send JSON to an address. Of the answer nothing is kept but its status and `Retry-After`.
-     * @throws OutgoingFailed when the address is refused, or does not answer in time
-     */
     async post(
       address: string,
       {
@@ -164,7 +190,6 @@ export function createOutgoing({ allowed, stopping, timeoutMs = 15_000, connecti
       return { status: answered.status, retryAfter: answered.headers["retry-after"] };
     },
 
-    /** Close the connections that are kept. */
     close(): void {
       agents?.http.destroy();
       agents?.https.destroy();

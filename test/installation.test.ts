@@ -6,6 +6,7 @@ import { expect, inject, onTestFinished, test } from "vitest";
 import type { Config } from "../src/config/config.ts";
 import { checkInstallation } from "../src/installation.ts";
 import { requireSecretKey } from "../src/secret-key.ts";
+import { inWords } from "../src/kit/say.ts";
 import { sampleCall } from "./database/samples.ts";
 import { until } from "./discord/support.ts";
 import { createTestDatabase } from "./support/database.ts";
@@ -79,7 +80,7 @@ test("a database that becomes that of another installation takes no further writ
       (error: unknown) => error,
     ),
   );
-  expect(refused).toMatchObject({ code: "storage_readonly", detail: expect.stringContaining("another installation") });
+  expect(inWords(refused)).toMatchObject({ code: "storage_readonly", detail: expect.stringContaining("another installation") });
   await expect(database.check()).rejects.toMatchObject({ code: "storage_readonly" });
   expect(await database.instance.id()).toBe(id);
 });

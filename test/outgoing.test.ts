@@ -5,6 +5,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createOutgoing, OutgoingFailed, type OutgoingOptions } from "../src/outgoing.ts";
+import { worded } from "../src/kit/say.ts";
 
 /** A server on this machine that counts who connects. */
 async function createListener(answer: RequestListener = (_request, response) => void response.end("ok"), host = "127.0.0.1") {
@@ -39,6 +40,13 @@ function create(options: Partial<OutgoingOptions> = {}) {
   return outgoing;
 }
 const post = (outgoing: ReturnType<typeof create>, address: string) => outgoing.post(address, { body: "{}", headers: {}, maxBytes: 1000 });
+
+/** What is said of why nothing was sent. */
+const refusalOf = (asked: Promise<unknown>): Promise<string> =>
+  asked.then(
+    () => "",
+    (error: unknown) => (error instanceof OutgoingFailed ? worded(error.message) : String(error)),
+  );
 
 const inside = "private network";
 /** `:port` is the port of the listener. A name stands for the addresses behind it. */
@@ -98,7 +106,7 @@ describe("an address that people name", () => {
   test.each(tricks)("is refused, and nothing connected, for %s", async (_what, address, because, ...standsFor) => {
     const { sockets, port } = await createListener();
     const outgoing = create({ lookup: namesOf(standsFor).lookup });
-    await expect(post(outgoing, address.replace(":port", `:${port.toString()}`))).rejects.toThrow(because);
+    expect(await refusalOf(post(outgoing, address.replace(":port", `:${port.toString()}`)))).toContain(because);
     expect(sockets.size).toBe(0);
   });
 
@@ -110,7 +118,7 @@ describe("an address that people name", () => {
     expect(await post(outgoing, address)).toMatchObject({ status: 200 });
     // One look-up for one connection: nothing lies between check and use.
     expect(names.asked).toHaveLength(1);
-    await expect(post(outgoing, address)).rejects.toThrow(inside);
+    expect(await refusalOf(post(outgoing, address))).toContain(inside);
     expect([names.asked.length, here.sockets.size]).toEqual([2, 1]);
   });
 
@@ -132,7 +140,7 @@ describe("an address that people name", () => {
     const silent = await createListener(() => undefined);
     const addressOf = ({ port }: { port: number }) => `http://127.0.0.1:${port.toString()}/`;
     const outgoing = create({ allowed: ["127.0.0.1"], timeoutMs: 200 });
-    for (const one of [slow, silent]) await expect(post(outgoing, addressOf(one))).rejects.toThrow("did not answer in time");
+    for (const one of [slow, silent]) expect(await refusalOf(post(outgoing, addressOf(one)))).toContain("did not answer in time");
     const stopping = new AbortController();
     const asked = post(create({ allowed: ["127.0.0.1"], stopping: stopping.signal, timeoutMs: 60_000 }), addressOf(silent));
     setTimeout(() => stopping.abort(), 50);
@@ -144,7 +152,7 @@ describe("an address that people name", () => {
     const outgoing = create({ allowed: ["127.0.0.1"] });
     const address = `http://127.0.0.1:${port.toString()}/`;
     expect(await post(outgoing, address)).toMatchObject({ status: 200 });
-    await expect(outgoing.get(address, { maxBytes: 1000 })).rejects.toThrow("too long");
+    expect(await refusalOf(outgoing.get(address, { maxBytes: 1000 }))).toContain("too long");
   });
 });
 

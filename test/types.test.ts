@@ -90,6 +90,24 @@ export const text = translator("de")("say page", { page: 3 });`,
     broken: `import { translator } from "ROOT/src/kit/say.ts";
 export const text = translator("de")("say page", { pages: 3 });`,
   },
+  "something said by a mistyped key": {
+    sound: `import { say } from "ROOT/src/kit/say.ts";
+export const said = say("lists.there-is-no-such-list");`,
+    broken: `import { say } from "ROOT/src/kit/say.ts";
+export const said = say("lists.there-is-no-such-lists");`,
+  },
+  "something said without what it fills in": {
+    sound: `import { say } from "ROOT/src/kit/say.ts";
+export const said = say("lists.it-was-lifted-by", { reference: "BL-000001" });`,
+    broken: `import { say } from "ROOT/src/kit/say.ts";
+export const said = say("lists.it-was-lifted-by", {});`,
+  },
+  "a count that is no number where it chooses the form": {
+    sound: `import { say } from "ROOT/src/kit/say.ts";
+export const said = say("cases.points-in-force", { points: 1, threshold: 3, action: "probation" });`,
+    broken: `import { say } from "ROOT/src/kit/say.ts";
+export const said = say("cases.points-in-force", { points: "1", threshold: 3, action: "probation" });`,
+  },
   "a feature that needs what nothing before it makes": {
     sound: `import { compose, feature } from "ROOT/src/compose.ts";
 const one = feature({ create: () => ({ one: 1 }) });

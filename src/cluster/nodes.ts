@@ -40,10 +40,22 @@ interface Row {
   leader_id: string | null;
 }
 
-export type Nodes = ReturnType<typeof createNodes>;
+export interface Nodes {
+  live(): readonly NodeInfo[];
+  /** What the process that leads has told; undefined where it is this one, or none. */
+  leader(): LeaderView | undefined;
+  /** @throws OperatorError when processes of another version serve the installation with which this one cannot share it */
+  join(): Promise<void>;
+  start(): void;
+  stop(): Promise<void>;
+  /** It leads no more, and does nothing more that a leader does. */
+  resign(): Promise<void>;
+  /** It serves no more: the others need not wait until it counts as gone. */
+  leave(): Promise<void>;
+}
 
 /** Which processes serve an installation. All times are those of the database. */
-export function createNodes({ own, database, logger, tellOthers }: NodesOptions) {
+export function createNodes({ own, database, logger, tellOthers }: NodesOptions): Nodes {
   const stopping = new AbortController();
   let loop: Promise<void> | undefined;
   let known: readonly NodeInfo[] = [];
@@ -103,9 +115,7 @@ export function createNodes({ own, database, logger, tellOthers }: NodesOptions)
 
   return {
     live: (): readonly NodeInfo[] => known,
-    /** What the process that leads has told; undefined where it is this one, or none. */
     leader: (): LeaderView | undefined => told,
-    /** @throws OperatorError when processes of another version serve the installation with which this one cannot share it */
     async join(): Promise<void> {
       await look();
       const other = known.find(({ id, version }) => id !== own.id && majorOf(version) !== majorOf(own.version));
@@ -123,13 +133,11 @@ export function createNodes({ own, database, logger, tellOthers }: NodesOptions)
       stopping.abort();
       await loop;
     },
-    /** It leads no more, and does nothing more that a leader does. */
     async resign(): Promise<void> {
       await database.write(processCall(uuid7()), async ({ db }) => {
         await db.$executeRaw`UPDATE nodes SET leads = NULL WHERE id = ${own.id}`;
       });
     },
-    /** It serves no more: the others need not wait until it counts as gone. */
     async leave(): Promise<void> {
       await database.write(processCall(uuid7()), async ({ db }) => {
         await db.$executeRaw`DELETE FROM nodes WHERE id = ${own.id}`;

@@ -9,7 +9,7 @@ import type { PendingInteraction, PendingInteractions } from "./pending-interact
 import { pickRow } from "./press.ts";
 import { showLine } from "./show.ts";
 import type { CommandTable } from "./table.ts";
-import { textFor, type Translate } from "../kit/say.ts";
+import { worded, inJson, textFor, type Translate } from "../kit/say.ts";
 import type { Verbs } from "./verbs.ts";
 
 const pageSize = 10;
@@ -25,7 +25,7 @@ type Kind = "csv" | "json";
 
 const written: Readonly<Record<Kind, (views: readonly unknown[]) => string>> = {
   csv: table,
-  json: (views) => JSON.stringify(views, null, 2),
+  json: (views) => inJson(views, 2),
 };
 
 interface ListsDeps extends Pick<CommandTable, "entryOf"> {
@@ -145,6 +145,6 @@ function cutLines(lines: readonly string[]): string {
 function table(views: readonly unknown[]): string {
   const rows = views.map((view) => view as Record<string, unknown>);
   const columns = [...new Set(rows.flatMap((view) => Object.keys(view)))];
-  const cell = (value: unknown): string => (typeof value === "object" && value !== null ? JSON.stringify(value) : String(value ?? ""));
+  const cell = (value: unknown): string => (typeof value === "object" && value !== null ? inJson(value) : worded(String(value ?? "")));
   return stringify([columns, ...rows.map((view) => columns.map((column) => cell(view[column])))], { escape_formulas: true });
 }

@@ -96,6 +96,7 @@ function labelOf(command: string, value: string): { name: string } {
 
 function localized(field: string, keys: readonly string[]): object {
   const found = Object.entries(languages).flatMap(([language, texts]) => {
+    if (language === "en") return [];
     const text = textOf(keys, texts);
     return text === undefined ? [] : [[language, text]];
   });

@@ -6,7 +6,7 @@ import type { Operator } from "../config/config.ts";
 import { permissionText, sentenceText } from "../discord/sentence.ts";
 import { isSnowflake, parseDuration, snowflakeForm } from "../kernel/fields.ts";
 import { choiceKeys } from "./texts.ts";
-import { textFor, type Translate, isSaid, plainSentence } from "../kit/say.ts";
+import { inJson, plainSentence, textFor, type Translate, isSaid } from "../kit/say.ts";
 import { lengthText } from "./length-text.ts";
 
 const limits = { fields: 25, name: 256, value: 1024, title: 256, all: 5500, line: 300, called: 100 } as const;
@@ -70,7 +70,7 @@ export function showView(view: unknown, t: Translate, title?: string): Reply {
   const embed: APIEmbed = { ...(whole !== "–" && { title: cut(whole, limits.title) }), fields: shown };
   const isShort = whole.length <= limits.title && shown.length === fields.length;
   const isCut = !isShort || fields.some(({ name, value }) => name.length > limits.name || value.length > limits.value);
-  const files = isCut ? [{ name: "answer.json", content: JSON.stringify(view, null, 2) }] : [];
+  const files = isCut ? [{ name: "answer.json", content: inJson(view, 2) }] : [];
   return { content: isCut ? t("say in-file") : "", embeds: [embed], files };
 }
 

@@ -89,7 +89,17 @@ export interface ActionCount {
 /** An action on a member that is done at once or not at all. */
 export type DirectAction = Extract<DiscordAction, { guildId: string }>;
 
-export type DiscordActions = ReturnType<typeof createDiscordActions>;
+export interface DiscordActions {
+  /** The tasks of a source, ready to be started by its feature. */
+  tasksOf<Claim extends Claimed>(source: ActionSource<Claim>): Tasks;
+  /**
+   * Do something to a person in a server at once, for somebody who waits for the answer. What Discord would refuse is answered without a
+   * request, and nothing is left for later: where the person is away, it is not done.
+   */
+  perform(action: DirectAction): Promise<Performed>;
+  /** How often actions came to each outcome since the start of the process. */
+  counts(): ActionCount[];
+}
 
 const everyKind = DiscordAction.options.map(({ shape }) => shape.kind.value);
 const everyOutcome: readonly Outcome["state"][] = ["done", "failed", "later", "away"];
@@ -111,7 +121,7 @@ const briefMs = 3000;
  * Everything the bot does to people in Discord: bans, kicks, timeouts, roles, nicknames and messages. An action is taken on in one transaction
  * and its outcome is written in another, so that none is lost, and Discord's state is read before it is changed, so that none is done twice.
  */
-export function createDiscordActions({ database, discord, events, guildState, judge, clock, logger }: DiscordActionsDeps) {
+export function createDiscordActions({ database, discord, events, guildState, judge, clock, logger }: DiscordActionsDeps): DiscordActions {
   /** How often actions ended, by kind and outcome, since the start. */
   const counts = new Map(
     everyKind.flatMap((kind) =>
@@ -139,7 +149,6 @@ export function createDiscordActions({ database, discord, events, guildState, ju
   }
 
   return {
-    /** The tasks of a source, ready to be started by its feature. */
     tasksOf<Claim extends Claimed>(source: ActionSource<Claim>): Tasks {
       const returns = createReturns(source, { database, presences: guildState.presences, logger }, () => tasks.wake());
 
@@ -211,10 +220,6 @@ export function createDiscordActions({ database, discord, events, guildState, ju
       };
     },
 
-    /**
-     * Do something to a person in a server at once, for somebody who waits for the answer. What Discord would refuse is answered without a
-     * request, and nothing is left for later: where the person is away, it is not done.
-     */
     async perform(action: DirectAction): Promise<Performed> {
       const verdict = judge.now(action);
       const performed = verdict === null || verdict.outcome === "already" ? await performNow(action) : unperformed(verdict);
@@ -222,7 +227,6 @@ export function createDiscordActions({ database, discord, events, guildState, ju
       return performed;
     },
 
-    /** How often actions came to each outcome since the start of the process. */
     counts: (): ActionCount[] => [...counts.values()],
   };
 }

@@ -109,10 +109,38 @@ export function holding(causes: readonly Cause[], now: Date): Holding {
   };
 }
 
-export type CausesInForce = ReturnType<typeof createCausesInForce>;
+export interface CausesInForce {
+  register(source: CauseSource): void;
+  /** Hold what is known of a person's causes: whoever writes down what became of an action reads it after this, as another cause may mark it. */
+  lock(tx: Tx, given: Place): Promise<void>;
+  /** Everything in force for a person in a guild, the oldest first. */
+  of(tx: Tx, given: Place): Promise<Cause[]>;
+  /** Whether the bot still has something to do to a person in a guild: what Discord shows now is about to change. */
+  isUnderWay(tx: Tx, place: Place): Promise<boolean>;
+  /** When the timeouts in force for a person in a guild end; null without any. */
+  timedOutUntil(tx: Tx, place: Place): Promise<Date | null>;
+  /**
+   * Work out what follows for Discord once a cause is no longer in force, and have a remaining one take over what it did.
+   * @param read the cause as the bot delivered it, once no other decision about the person is under way: what was read of it before may be
+   * marked by now. A source may or may not list it still
+   */
+  afterWithdrawing(tx: Tx, place: Place, read: () => Promise<WithdrawnCause>): Promise<Remaining>;
+  /**
+   * Work out what follows for Discord once the own end of a timeout has changed. An end that is not ahead ends it.
+   * @param before the cause with its former end
+   */
+  afterTimeoutChange(tx: Tx, before: WithdrawnCause, until: Date): Promise<Remaining>;
+  /**
+   * Work out what is left of an action that is carried out later than it was decided, and have what stands in its way take over what it
+   * would have changed. What was decided in between holds. It may be called again for the same action.
+   */
+  afterWaiting(tx: Tx, action: DiscordActionDraft, given: Decided): Promise<LeftOver>;
+  /** Record that a decision ends every ban or timeout of a person in a guild. */
+  endInTx(tx: Tx, place: Place, ending: Ending): Promise<void>;
+}
 
 /** The causes of all features that act on people in Discord. */
-export function createCausesInForce() {
+export function createCausesInForce(): CausesInForce {
   const sources: CauseSource[] = [];
 
   async function lock(tx: Tx, { userId }: Place): Promise<void> {
@@ -187,28 +215,19 @@ export function createCausesInForce() {
       sources.push(source);
     },
 
-    /** Hold what is known of a person's causes: whoever writes down what became of an action reads it after this, as another cause may mark it. */
     lock,
 
-    /** Everything in force for a person in a guild, the oldest first. */
     of,
 
-    /** Whether the bot still has something to do to a person in a guild: what Discord shows now is about to change. */
     async isUnderWay(tx: Tx, place: Place): Promise<boolean> {
       for (const source of sources) if (await source.isUnderWay(tx, place)) return true;
       return false;
     },
 
-    /** When the timeouts in force for a person in a guild end; null without any. */
     async timedOutUntil(tx: Tx, place: Place): Promise<Date | null> {
       return holding(await of(tx, place), tx.now).timedOutUntil;
     },
 
-    /**
-     * Work out what follows for Discord once a cause is no longer in force, and have a remaining one take over what it did.
-     * @param read the cause as the bot delivered it, once no other decision about the person is under way: what was read of it before may be
-     * marked by now. A source may or may not list it still
-     */
     async afterWithdrawing(tx: Tx, place: Place, read: () => Promise<WithdrawnCause>): Promise<Remaining> {
       await lock(tx, place);
       const cause = await read();
@@ -222,10 +241,6 @@ export function createCausesInForce() {
       );
     },
 
-    /**
-     * Work out what follows for Discord once the own end of a timeout has changed. An end that is not ahead ends it.
-     * @param before the cause with its former end
-     */
     async afterTimeoutChange(tx: Tx, before: WithdrawnCause, until: Date): Promise<Remaining> {
       await lock(tx, before);
       const others = ofKind(await of(tx, before), "timeout").filter(({ feature, id }) => feature !== before.feature || id !== before.id);
@@ -247,10 +262,6 @@ export function createCausesInForce() {
       return { stays: kept, next: { ...longer, from: endsOf([before, ...others]) } };
     },
 
-    /**
-     * Work out what is left of an action that is carried out later than it was decided, and have what stands in its way take over what it
-     * would have changed. What was decided in between holds. It may be called again for the same action.
-     */
     async afterWaiting(tx: Tx, action: DiscordActionDraft, { at, isEnding }: Decided): Promise<LeftOver> {
       const whole = { stays: null, next: action, changed: false };
       if (!isOverridable(action)) return whole;
@@ -281,7 +292,6 @@ export function createCausesInForce() {
       return { stays: staysUntil(heir), next, changed: false };
     },
 
-    /** Record that a decision ends every ban or timeout of a person in a guild. */
     async endInTx(tx: Tx, place: Place, ending: Ending): Promise<void> {
       for (const source of sources) await source.lockForEnding?.(tx, place);
       await lock(tx, place);

@@ -130,7 +130,7 @@ interface ConnectionDeps {
 const answerMs = 3000;
 
 /** The link to Discord's gateway, with everything that answers its events. Whatever happens to it, the process goes on. */
-function createConnection(options: ConnectionOptions & ConnectionDeps, serving: ServeOptions) {
+function createConnection(options: ConnectionOptions & ConnectionDeps, serving: ServeOptions): Connection {
   const { apiBase, token, clientId, served, logger, rest, status, faults } = options;
   const { loginDeadlineMs = 60_000, retryMs = 1000, reconnectMs, repeatMs } = options;
   const { feed } = serving.guildState;
@@ -215,7 +215,11 @@ function createConnection(options: ConnectionOptions & ConnectionDeps, serving: 
   };
 }
 
-type Connection = ReturnType<typeof createConnection>;
+interface Connection {
+  pingMs(): number | undefined;
+  start(): void;
+  stop(): Promise<void>;
+}
 
 function aborted(signal: AbortSignal): Promise<undefined> {
   return new Promise((resolve) => {
@@ -224,10 +228,15 @@ function aborted(signal: AbortSignal): Promise<undefined> {
   });
 }
 
-type ConnectionStatus = ReturnType<typeof createStatus>;
+interface ConnectionStatus {
+  set(state: DiscordStatus["state"], reason?: string): void;
+  now(): DiscordStatus;
+  readyCount(): number;
+  lost(failures: number): void;
+}
 
 /** Follows the shard events: the library's own readiness stays true during an outage and after a permanent refusal. */
-function createStatus(clock: Clock) {
+function createStatus(clock: Clock): ConnectionStatus {
   let now: DiscordStatus = { state: "connecting", since: clock.now(), reconnects: 0 };
   let readyCount = 0;
   const set = (state: DiscordStatus["state"], reason?: string): void => {

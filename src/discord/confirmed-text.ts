@@ -43,7 +43,7 @@ function lineText(line: string): string {
 export function givenLine(name: string, value: unknown): string {
   // Some bodies take fields of any name: none of them is to look like another part, or like a line of its own.
   const named = /^\w+(?: \w+)?$/.test(name) ? name : JSON.stringify(name);
-  return `${named}: ${JSON.stringify(arranged(value)) ?? "null"}`.replaceAll(/[\p{Cf}\p{Cc}\p{Zl}\p{Zp}]/gu, codeOf);
+  return `${named}: ${JSON.stringify(arranged(value)) ?? "null"}`.replaceAll(/[\p{Cf}\p{Cc}\p{Zl}\p{Zp}\ufdd0\ufdd1]/gu, codeOf);
 }
 
 const codeOf = (character: string): string =>

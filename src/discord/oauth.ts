@@ -16,17 +16,15 @@ import {
 import type { Logger } from "pino";
 import { z } from "zod";
 import { addSeconds, type Clock, systemClock } from "../kernel/clock.ts";
+import { shownText } from "../kernel/foreign.ts";
 import { badClient, deadline, fetchAnswer, fetchIssuer, OAuthRefusal, readAs, toRefusal } from "./rest/plain-requests.ts";
 import { userAgent } from "./rest/rest.ts";
 
 /** The signed-in person: the fields that are used. */
 const DiscordUser = z.object({
   id: z.string(),
-  username: z.string(),
-  global_name: z
-    .string()
-    .nullish()
-    .transform((name) => name ?? null),
+  username: shownText,
+  global_name: shownText.nullish().transform((name) => name ?? null),
   avatar: z
     .string()
     .nullish()
@@ -37,7 +35,7 @@ type DiscordUser = z.output<typeof DiscordUser>;
 /** A guild of the signed-in person. `permissions` is a bit set as decimal text. */
 const PartialGuild = z.object({
   id: z.string(),
-  name: z.string(),
+  name: shownText,
   icon: z
     .string()
     .nullish()

@@ -70,7 +70,13 @@ export function taskText(key: string, t: Translate): string {
  */
 export function sentenceText(sentence: string, t: Translate): string {
   const text = (written: string): string => shapedText(written, t);
-  return worded(readSaid(sentence) ?? sentence, { t, text, own: text, term: (value) => termText(value, t) ?? text(value) });
+  return worded(readSaid(sentence) ?? sentence, {
+    t,
+    text,
+    own: text,
+    server: (id) => `\`${id}\``,
+    term: (value) => termText(value, t) ?? text(value),
+  });
 }
 
 function shapedText(said: string, t: Translate): string {

@@ -102,6 +102,11 @@ export class ProblemError extends Error {
     this.retryAfter = options.retryAfter;
   }
 
+  /** What it says, for whoever keeps it or hands it on: worded for its reader, where the message is English. */
+  get said(): string {
+    return this.detail ?? problems[this.code].title;
+  }
+
   /** The HTTP status of the code. */
   get status(): number {
     return problems[this.code].status;

@@ -1,7 +1,7 @@
 import { say } from "../kit/say.ts";
 import { z } from "zod";
-import { isStorableText, showText, unstorableText } from "./storable.ts";
-import { fieldErrors } from "./validation.ts";
+import { isTakenText, showText, unstorableText } from "./storable.ts";
+import { fieldErrors, unstorableFields } from "./validation.ts";
 
 /**
  * Schemas of what others write: lists, files, Discord, receivers, AI clients. They take what a column of either database keeps, and nothing
@@ -20,8 +20,11 @@ export function foreignInt(min = -maxInt4 - 1, max = maxInt4) {
 
 /** A text of at most so many characters that both databases keep as it is. */
 export function foreignText(max: number, min = 0) {
-  return z.string().min(min).max(max).refine(isStorableText, unstorableText);
+  return z.string().min(min).max(max).refine(isTakenText, unstorableText);
 }
+
+/** A text of any length of which what cannot be stored is replaced: a name of Discord is kept, whatever it holds. */
+export const shownText = z.string().transform(showText);
 
 /** A point in time that both databases keep: from the year 1 to the year 8999, with or without an offset. */
 export const ForeignTime = z.iso.datetime({ offset: true }).transform((text, context) => {
@@ -43,10 +46,9 @@ export interface ForeignFault {
 /** A foreign value as its schema takes it, or what is wrong with it. Nothing is thrown. */
 export function readForeign<T extends z.ZodType>(schema: T, value: unknown): { data: z.output<T> } | { faults: readonly ForeignFault[] } {
   const parsed = schema.safeParse(value, { reportInput: true });
-  if (parsed.success) return { data: parsed.data };
-  return {
-    faults: fieldErrors(parsed.error.issues, "body").map(({ pointer, code, detail }) => ({ pointer, code, detail })),
-  };
+  const errors = parsed.success ? unstorableFields(parsed.data, "body") : fieldErrors(parsed.error.issues, "body");
+  if (parsed.success && errors.length === 0) return { data: parsed.data };
+  return { faults: errors.map(({ pointer, code, detail }) => ({ pointer, code, detail })) };
 }
 
 /** A foreign value as a report shows it: storable, on one line, and cut. */

@@ -1,4 +1,3 @@
-import { say } from "../kit/say.ts";
 import { workflowKinds, type WorkflowKind } from "./vocabulary.ts";
 
 /** What a staff role stands for, from nothing by default to everything. */
@@ -134,10 +133,10 @@ const fixed = [
   ["cases.read", "moderator", "Read cases", "See cases one opened or is assigned to"],
   ["cases.read_all", "senior", "Read all cases", "See every case that is not confidential", { implies: ["cases.read"] }],
   ["cases.confidential", "admin", "Read confidential cases", "See confidential cases", { implies: ["cases.read"] }],
-  ["cases.create", "moderator", "Open cases", say("kernel.open-a-case")],
-  ["cases.update", "moderator", "Update cases", say("kernel.change-a-case"), { implies: ["cases.read"] }],
+  ["cases.create", "moderator", "Open cases", "Open a case"],
+  ["cases.update", "moderator", "Update cases", "Change a case", { implies: ["cases.read"] }],
   ["cases.note", "moderator", "Write case notes", "Add notes to a case", { implies: ["cases.read"] }],
-  ["cases.close", "senior", "Close cases", say("kernel.close-a-case-with-an-outcome"), { implies: ["cases.read"] }],
+  ["cases.close", "senior", "Close cases", "Close a case with an outcome", { implies: ["cases.read"] }],
   ["cases.reopen", "senior", "Reopen cases", "Open a closed case again", { implies: ["cases.read"] }],
   ["cases.delete", "owner", "Delete cases", "Move a case to the bin", danger],
   ["evidence.add", "moderator", "Add evidence", "Store files and captured messages"],
@@ -168,7 +167,7 @@ const fixed = [
   ["workflows.stats", "senior", "Read request statistics", "See numbers about requests"],
   ["callsigns.read", "viewer", "Read callsigns", "See callsigns and pools"],
   ["callsigns.allocate", "moderator", "Allocate callsigns", "Reserve or allocate a callsign", { implies: ["callsigns.read"] }],
-  ["callsigns.release", "senior", "Release callsigns", say("kernel.take-a-callsign-back"), { implies: ["callsigns.read"] }],
+  ["callsigns.release", "senior", "Release callsigns", "Take a callsign back", { implies: ["callsigns.read"] }],
   ["callsigns.manage", "senior", "Manage pools", "Change callsign pools", { implies: ["callsigns.read"] }],
   ["callsigns.repair", "admin", "Repair callsigns", "Apply a repair plan to the registry", { danger: true, implies: ["callsigns.read"] }],
   ["roster.read", "viewer", "Read the roster", "See roster entries"],

@@ -1,12 +1,15 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 
-export type TimeSlices = ReturnType<typeof createTimeSlices>;
+export interface TimeSlices {
+  /** Whether this turn's time is used up: then wait for `next`. */
+  isSpent(): boolean;
+  next(): Promise<void>;
+}
 
 /** Bounds how long work keeps the event loop to itself. @param budgetMs of one turn */
-export function createTimeSlices(budgetMs: number) {
+export function createTimeSlices(budgetMs: number): TimeSlices {
   let began = performance.now();
   return {
-    /** Whether this turn's time is used up: then wait for `next`. */
     isSpent: (): boolean => performance.now() - began > budgetMs,
     async next(): Promise<void> {
       await nextTurn();

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { FieldError } from "./errors.ts";
 import { snowflakePattern } from "./fields.ts";
 import { isAbsent, issueText, requiredText } from "./issue-texts.ts";
-import { isStorableText, showText, unstorableText } from "./storable.ts";
+import { isTakenText, showText, unstorableText } from "./storable.ts";
 
 // The library's own sentences speak of types and patterns; they reach neither people nor clients.
 z.config({ localeError: issueText });
@@ -89,11 +89,11 @@ function without(value: unknown, fields: readonly string[]): unknown {
   return Object.fromEntries(Object.entries(value).filter(([name]) => !fields.includes(name)));
 }
 
-/** No database of ours keeps U+0000 or broken surrogate pairs as they are; neither in values nor in keys. */
+/** Neither in values nor in keys; no database of ours keeps U+0000 or broken surrogate pairs as they are. */
 function isStorable(value: unknown): boolean {
-  if (typeof value === "string") return isStorableText(value);
+  if (typeof value === "string") return isTakenText(value);
   if (typeof value !== "object" || value === null) return true;
-  for (const key in value) if (!isStorableText(key) || !isStorable((value as Record<string, unknown>)[key])) return false;
+  for (const key in value) if (!isTakenText(key) || !isStorable((value as Record<string, unknown>)[key])) return false;
   return true;
 }
 
@@ -101,10 +101,10 @@ function isStorable(value: unknown): boolean {
 export const unstorableFields = (value: unknown, where: FieldError["in"]): FieldError[] => textErrors(value, where, []);
 
 function textErrors(value: unknown, where: FieldError["in"], path: readonly string[]): FieldError[] {
-  if (typeof value === "string") return isStorableText(value) ? [] : [unstorable(path, where)];
+  if (typeof value === "string") return isTakenText(value) ? [] : [unstorable(path, where)];
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([key, inner]) =>
-    isStorableText(key) ? textErrors(inner, where, [...path, key]) : unstorable([...path, key], where),
+    isTakenText(key) ? textErrors(inner, where, [...path, key]) : unstorable([...path, key], where),
   );
 }
 

@@ -76,6 +76,7 @@ export type Said = string & { readonly [said]: true };
 
 /** Stand around what is said. Unicode keeps them for use within a program, so that nobody writes them. */
 const [opening, closing] = ["\ufdd0", "\ufdd1"];
+const marks = new RegExp(`[${opening}${closing}]`, "g");
 const carried = (...parts: readonly unknown[]): Said => `${opening}${JSON.stringify(parts)}${closing}` as Said;
 
 /** Says something by its key. */
@@ -83,8 +84,21 @@ export function say<Key extends TextKey>(key: Key, ...[values]: ValuesFor<Key, s
   return values === undefined ? carried(key) : carried(key, values);
 }
 
+/** What is said begins so where it is stored. */
+export const startOfSaid = opening;
+
+/** The keys of one room whose English text is no sentence and holds some words, in any case. */
+export function titleKeysWith(room: string, words: string): string[] {
+  const wanted = words.toLowerCase();
+  return Object.entries(english).flatMap(([key, text]) =>
+    key.startsWith(room) && !text.endsWith(".") && text.toLowerCase().includes(wanted) ? [key] : [],
+  );
+}
+
 /** A value of a closed list, such as `in_review`: as it is over HTTP, in words for people. */
 export const term = (value: string): Said => carried(":term", value);
+/** A server by its id, of which Discord has no mention. */
+export const serverId = (id: string): Said => carried(":server", id);
 /** Several things in a row. */
 export const inRow = (items: readonly string[], joint: "and" | "or" | "," = ","): Said => carried(":row", joint, items);
 
@@ -99,11 +113,12 @@ export interface Wording {
   /** What is the service's own, between what is filled in. */
   own(written: string): string;
   term(value: string): string;
+  server(id: string): string;
 }
 
 const asIs = (text: string): string => text;
 /** As the HTTP interface has it: in English, values as they are. */
-const plainWording: Wording = { t: inEnglish, text: asIs, own: asIs, term: asIs };
+const plainWording: Wording = { t: inEnglish, text: asIs, own: asIs, term: asIs, server: asIs };
 
 /** Whether a text holds something that is to be worded. */
 export const isSaid = (text: string): boolean => text.includes(opening);
@@ -129,9 +144,22 @@ function endOf(text: string, start: number): number {
   return text.length;
 }
 
+/** What stands between the marks; undefined where somebody else has written these. */
+function readPart(part: string): [key: string, first: unknown, second: unknown] | undefined {
+  try {
+    const [key, first, second] = JSON.parse(part) as unknown[];
+    return typeof key === "string" ? [key, first, second] : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 function partWorded(part: string, wording: Wording): string {
-  const [key, first, second] = JSON.parse(part) as [string, unknown, unknown];
+  const read = readPart(part);
+  if (read === undefined) return wording.text(part.replaceAll(marks, "\ufffd"));
+  const [key, first, second] = read;
   if (key === ":term") return wording.term(String(first));
+  if (key === ":server") return wording.server(String(first));
   if (key === ":row") return rowWorded(first as keyof typeof joints, second as readonly string[], wording);
   const values = (first ?? {}) as Readonly<Record<string, string | number>>;
   // What chooses the form of a text is found by what it is, and is told from the words by being no text.
@@ -157,10 +185,10 @@ export function textFor(key: string, t: Translate): string | undefined {
   return text === key || `= ${text}` === key ? undefined : text;
 }
 
-/** A view as JSON, worded in English. */
-export function inJson(view: unknown): string {
-  const text = JSON.stringify(view);
-  return isSaid(text) ? JSON.stringify(view, (_, value: unknown) => (typeof value === "string" ? worded(value) : value)) : text;
+/** A view as JSON, worded in English. @param indent of its lines, as a file has it */
+export function inJson(view: unknown, indent?: number): string {
+  const text = JSON.stringify(view, null, indent);
+  return isSaid(text) ? JSON.stringify(view, (_, value: unknown) => (typeof value === "string" ? worded(value) : value), indent) : text;
 }
 
 /** A view worded in English; the same one where there is nothing to word. */
@@ -183,6 +211,7 @@ export function plainSentence(sentence: string, t: Translate): string {
     t,
     text: asIs,
     own: asIs,
+    server: asIs,
     term: (value) => textFor(`= ${value}`, t) ?? textFor(`= ${value.toLowerCase()}`, t) ?? value,
   });
 }

@@ -46,7 +46,18 @@ export interface TaskState {
   oldest: Date | null;
 }
 
-export type Tasks = ReturnType<typeof createTasks>;
+export interface Tasks {
+  /** Look at what is due now. */
+  wake(): void;
+  /** Run everything that is due now, and wait for it. @returns how many tasks came to an end meanwhile */
+  runDue(call: Call): Promise<number>;
+  /** What is due and not done yet, as far as one look reaches. */
+  state(): Promise<TaskState>;
+  /** From now on tasks run by themselves. */
+  start(): void;
+  /** Begin nothing more, and wait for what is under way. */
+  stop(): Promise<void>;
+}
 
 export interface TaskDeps {
   clock: Clock;
@@ -77,7 +88,7 @@ export function nextAttempt(now: Date, attempts: number, pace: BackOff = {}): Da
  * Runs one kind of stored work: at its date, key by key, several keys at the same time. One task that fails, hangs or cannot be read delays no
  * other one.
  */
-export function createTasks(kind: TaskKind, { clock, logger }: TaskDeps) {
+export function createTasks(kind: TaskKind, { clock, logger }: TaskDeps): Tasks {
   const stopping = new AbortController();
   /** The keys that are being worked on. */
   const running = new Map<string, Promise<void>>();
@@ -187,10 +198,8 @@ export function createTasks(kind: TaskKind, { clock, logger }: TaskDeps) {
   }
 
   return {
-    /** Look at what is due now. */
     wake,
 
-    /** Run everything that is due now, and wait for it. @returns how many tasks came to an end meanwhile */
     async runDue(call: Call): Promise<number> {
       requirePermission(call, "system.act");
       const next = last.then(() => drain(call));
@@ -198,18 +207,15 @@ export function createTasks(kind: TaskKind, { clock, logger }: TaskDeps) {
       return await next;
     },
 
-    /** What is due and not done yet, as far as one look reaches. */
     async state(): Promise<TaskState> {
       const tasks = await kind.due(clock.now(), readAtOnce, undefined);
       return { due: tasks.length, isMore: tasks.length === readAtOnce, oldest: tasks[0]?.dueAt ?? null };
     },
 
-    /** From now on tasks run by themselves. */
     start(): void {
       loop ??= run();
     },
 
-    /** Begin nothing more, and wait for what is under way. */
     async stop(): Promise<void> {
       stopping.abort();
       alarm.abort();

@@ -4,7 +4,16 @@ import type { EndedTransaction } from "../database/write.ts";
 import type { AnsweredRequest } from "../http/metrics.ts";
 import { type Labels, metricTable, type ObservedName, type Readings } from "./table.ts";
 
-export type Metrics = ReturnType<typeof createMetrics>;
+export interface Metrics {
+  /** The media type of what `text` answers. */
+  contentType: "text/plain; version=0.0.4; charset=utf-8";
+  /** Everything that is measured, in the text format of Prometheus. */
+  text(): Promise<string>;
+  /** Set how the metrics are read that are not pushed by `noteRequest` and `noteTransaction`. */
+  read(given: Readings): void;
+  noteRequest(given: AnsweredRequest): void;
+  noteTransaction(given: EndedTransaction): void;
+}
 
 /** Counts of what keeps the event loop alive: some are named as counters are, which Prometheus' linter refuses, and each scrape lists every socket. */
 const unwanted = /^nodejs_active_/;
@@ -17,7 +26,7 @@ type Value = number | undefined | Samples;
 type Read = () => Value | Promise<Value>;
 
 /** The metrics of this process. They are measured from now on, and read when somebody asks for them. */
-export function createMetrics(logger: Logger) {
+export function createMetrics(logger: Logger): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   for (const { name } of registry.getMetricsAsArray()) if (unwanted.test(name)) registry.removeSingleMetric(name);
@@ -61,11 +70,8 @@ export function createMetrics(logger: Logger) {
   }
 
   return {
-    /** The media type of what `text` answers. */
     contentType: registry.contentType,
-    /** Everything that is measured, in the text format of Prometheus. */
     text: (): Promise<string> => registry.metrics(),
-    /** Set how the metrics are read that are not pushed by `noteRequest` and `noteTransaction`. */
     read(given: Readings): void {
       for (const [name, read] of Object.entries(given)) readings[name] = shared(read);
     },

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import type { Leader } from "../../src/cluster/leader.ts";
 import { createJudge } from "../../src/discord-actions/judge.ts";
 import { whyNot, type MemberAction, type Verdict } from "../../src/discord-actions/possible.ts";
+import { inWords } from "../../src/kit/say.ts";
 import type { GuildHandle, Role, User } from "../../sandbox/index.ts";
 import { createStand, goLive, linkTo, type Stand } from "../discord/support.ts";
 import { callApi } from "../sandbox/support.ts";
@@ -173,16 +174,16 @@ test("a refusal names the permission or the roles, and what would help", async (
   const ban = { kind: "ban", guildId: guild.id, userId: boss.id } as const;
   const until = new Date(Date.now() + hour).toISOString();
   const place = `Move ${own.name} above it under Server Settings → Roles.`;
-  expect(judge(stand, guild, ban)).toEqual({
+  expect(inWords(judge(stand, guild, ban))).toEqual({
     outcome: "impossible",
     code: "bot_role_too_low",
     detail: `I can't ban them in Harbour: my highest role, ${own.name}, is below their role Partner. ${place}`,
   });
-  expect(judge(stand, guild, { ...ban, kind: "timeout", until, userId: captain.id })).toMatchObject({
+  expect(inWords(judge(stand, guild, { ...ban, kind: "timeout", until, userId: captain.id }))).toMatchObject({
     code: "target_has_administrator",
     detail: expect.stringContaining("their role Captains is an administrator's"),
   });
-  expect(judge(stand, guild, { ...ban, kind: "role_add", roleId: partner.id, userId: ann.id })).toMatchObject({
+  expect(inWords(judge(stand, guild, { ...ban, kind: "role_add", roleId: partner.id, userId: ann.id }))).toMatchObject({
     code: "role_not_manageable",
     detail: `I can't give them the role Partner in Harbour: my highest role, ${own.name}, is below it. ${place}`,
   });
@@ -194,7 +195,7 @@ test("a refusal names the permission or the roles, and what would help", async (
   expect(judge(stand, guild, ban)).toBeNull();
   guild.setRolePermissions(own, ["KickMembers"]);
   await caughtUp(stand);
-  expect(judge(stand, guild, ban)).toMatchObject({
+  expect(inWords(judge(stand, guild, ban))).toMatchObject({
     code: "bot_missing_permission",
     detail: "I can't ban them in Harbour: I don't have the permission Ban Members there. Give it to my role under Server Settings → Roles.",
   });
@@ -265,9 +266,9 @@ test("the ban list is asked for whoever is no member, and no answer is no object
   const lookedUp = () => sandbox.exchanges.filter(({ path }) => /\/(bans|users)\/\d+$/.test(path)).length;
 
   expect(await of("ban", member.id)).toBeNull();
-  expect(await of("unban", member.id)).toMatchObject({ code: "not_banned", detail: "They are not banned in Harbour." });
+  expect(inWords(await of("unban", member.id))).toMatchObject({ code: "not_banned", detail: "They are not banned in Harbour." });
   expect(lookedUp()).toBe(0);
-  expect(await of("ban", banned.id)).toMatchObject({ code: "already_banned", detail: "They are already banned in Harbour." });
+  expect(inWords(await of("ban", banned.id))).toMatchObject({ code: "already_banned", detail: "They are already banned in Harbour." });
   expect(await of("unban", banned.id)).toBeNull();
   expect(await of("ban", stranger.id)).toBeNull();
   expect(await of("unban", stranger.id)).toMatchObject({ code: "not_banned" });

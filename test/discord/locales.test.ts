@@ -1,8 +1,12 @@
-import { commandTable } from "../../src/features.ts";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { IntlMessageFormat } from "intl-messageformat";
 import { describe, expect, test } from "vitest";
+import { commandTable, routeTable } from "../../src/features.ts";
+import { createTools } from "../../src/mcp/mcp.ts";
+import { problems } from "../../src/kernel/errors.ts";
+import { knownPermissions } from "../../src/kernel/permissions.ts";
 import { languages, translator, type Texts } from "../../src/kit/say.ts";
 import { commandPayloads } from "../../src/commands/payloads.ts";
 import { keysOf } from "../../src/commands/texts.ts";
@@ -13,12 +17,7 @@ const { de, en } = languages as Record<"de" | "en", Texts>;
 
 const root = fileURLToPath(new URL("../../src/", import.meta.url));
 const sources = readdirSync(root, { recursive: true, encoding: "utf8" })
-  .filter(
-    (path) =>
-      /^(commands|discord|features|http|kernel|pages)\/.*\.ts$/.test(path) &&
-      !/\/locales\/|\.(texts|sentences)\.ts$/.test(path) &&
-      path !== "discord/words.ts",
-  )
+  .filter((path) => /\.tsx?$/.test(path) && !/^(generated|cli)\//.test(path))
   .map((path) => readFileSync(join(root, path), "utf8").replaceAll(/\/\*\*[\s\S]*?\*\//g, ""));
 const everything = sources.join("\n");
 
@@ -48,13 +47,36 @@ const choices = entries.flatMap(({ command, options = [], form = [] }) =>
 );
 
 /** Keys that are said as they stand. */
-const said = [...everything.matchAll(/\b(?:t|translator\([^)]*\))\(\s*"([^"]+)"/g)].map(([, key = ""]) => key);
-const words = [...everything.matchAll(/\bwords\(\s*"([^"]+)"/g)].map(([, key = ""]) => key);
-const keysHere = new Set([...said, ...words]);
-/** Keys that are made of a word and something else, such as `held ${who}`. */
-const beginnings = [...everything.matchAll(/`([a-z=>*]+(?: [a-z-]+)*[ -])\$\{/g)].map(([, start = ""]) => start);
+const said = [...everything.matchAll(/\b(?:t|say|words|translator\([^)]*\))\(\s*"([^"]+)"/g)].map(([, key = ""]) => key);
+const keysHere = new Set(said);
 
-const placeholders = (text: string): string[] => [...text.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name).toSorted();
+/** Keys of which a part is filled in, such as `held ${who}` or `workflows.${what}-too-few`, each as a pattern. */
+const templates = [...everything.matchAll(/`([a-z=>*][\w.=>* -]*[ .-])((?:\$\{[^{}`]*\}[\w. -]*)+)`/g)].map(([, start = "", rest = ""]) => {
+  const ends = rest.split(/\$\{[^{}]*\}/).slice(1);
+  const pattern = [start, ...ends].map((part) => part.replaceAll(/[.*]/g, String.raw`\$&`)).join(".+");
+  return { start, pattern: new RegExp(`^${pattern}$`) };
+});
+
+interface Element {
+  type: number;
+  value: string;
+  options?: Record<string, { value: Element[] }>;
+}
+/** What is text and what stands for the number of a plural, as a parsed message numbers them. */
+const noArguments = new Set([0, 7]);
+/** The names of what is filled in. @throws SyntaxError where the message is none */
+function argumentsOf(text: string, language: string): string[] {
+  const found = new Set<string>();
+  const look = (elements: readonly Element[]): void => {
+    for (const { type, value, options = {} } of elements) {
+      if (!noArguments.has(type)) found.add(value);
+      for (const option of Object.values(options)) look(option.value);
+    }
+  };
+  look(new IntlMessageFormat(text, language, undefined, { ignoreTag: true }).getAst() as readonly Element[]);
+  return [...found].toSorted();
+}
+
 const missing = (texts: Readonly<Record<string, string>>, wanted: Iterable<string>) =>
   [...new Set(wanted)].filter((key) => texts[key] === undefined);
 
@@ -77,9 +99,25 @@ describe("English", () => {
   test("has no key that nothing uses", () => {
     const derived = new Set([...places().flatMap(({ keys }) => keys), ...choices.flat()]);
     const isUsed = (key: string): boolean =>
-      derived.has(key) || everything.includes(`"${key}"`) || beginnings.some((start) => key.startsWith(start) && key.length > start.length);
-    expect(beginnings).toContain("label ");
+      derived.has(key) || everything.includes(`"${key}"`) || templates.some(({ pattern }) => pattern.test(key));
+    expect(templates.map(({ start }) => start)).toEqual(expect.arrayContaining(["label ", "operation ", "typed ", "workflows.measure-"]));
     expect(Object.keys(en).filter((key) => !isUsed(key))).toEqual([]);
+  });
+
+  test("says what every operation does that an AI client can ask for", () => {
+    const writes = [...createTools(routeTable())].flatMap(([operation, { isWrite }]) => (isWrite ? [`operation ${operation}`] : []));
+    expect(writes.length).toBeGreaterThan(50);
+    expect(missing(en, writes)).toEqual([]);
+  });
+
+  test("says what an operation, a permission and a problem is only where there is one", () => {
+    const operations = routeTable().map(({ spec }) => spec.operationId);
+    const titles = Object.keys(en).filter((key) => /^permission \S+\.\S+$/.test(key));
+    const strange = (word: string, known: readonly string[]) =>
+      Object.keys(en).filter((key) => key.startsWith(`${word} `) && !known.includes(key.slice(word.length + 1)));
+    expect(strange("operation", operations)).toEqual([]);
+    expect(titles.filter((key) => !knownPermissions.has(key.slice("permission ".length)))).toEqual([]);
+    expect(strange("problem", Object.keys(problems))).toEqual([]);
   });
 });
 
@@ -103,6 +141,17 @@ describe.each([
       for (const [key, text] of Object.entries(texts)) if (pattern.test(key)) expect([key, text.length <= most]).toEqual([key, true]);
   });
 
+  test("is made of messages that can be read", () => {
+    const wrong = Object.entries(texts).flatMap(([key, text]) => {
+      try {
+        return argumentsOf(text, "en") && [];
+      } catch (error) {
+        return [`${key}: ${String(error)}`];
+      }
+    });
+    expect(wrong).toEqual([]);
+  });
+
   test("has no empty text", () => {
     expect(Object.entries(texts).filter(([, text]) => text.trim() === "")).toEqual([]);
   });
@@ -114,10 +163,11 @@ describe("German", () => {
     expect(missing(en, Object.keys(de))).toEqual([]);
   });
 
-  test("has the same placeholders", () => {
-    const other = Object.keys(de).filter(
-      (key) => en[key] !== undefined && placeholders(de[key] ?? "").join() !== placeholders(en[key] ?? "").join(),
-    );
+  test("fills in what English fills in", () => {
+    const other = Object.entries(de).flatMap(([key, text]) => {
+      const [wanted, found] = [argumentsOf(en[key] ?? "", "en").join(), argumentsOf(text, "de").join()];
+      return wanted === found ? [] : [`${key}: ${found}, not ${wanted}`];
+    });
     expect(other).toEqual([]);
   });
 

@@ -7,6 +7,7 @@ import type { Actor } from "../../src/kernel/call.ts";
 import { createSandbox, type GuildHandle, type Role, type Sandbox, type SandboxOptions } from "../../sandbox/index.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { soonBack } from "../support/pauses.ts";
+import { judgeCalls, requireWords } from "../support/unworded.ts";
 
 export interface Stand {
   sandbox: Sandbox;
@@ -44,7 +45,11 @@ export function createLog(): { logger: Logger; log: string[] } {
 
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const sandbox = await createSandbox(options);
-  onTestFinished(() => sandbox.stop());
+  onTestFinished(async () => {
+    await sandbox.stop();
+    judgeCalls(sandbox);
+    requireWords();
+  });
   return sandbox;
 }
 

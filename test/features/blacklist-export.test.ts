@@ -7,6 +7,7 @@ import type { SourceLine } from "../../src/features/blacklist/import-lines.ts";
 import { rowOf } from "../../src/features/blacklist/records.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { systemClock } from "../../src/kernel/clock.ts";
+import { worded } from "../../src/kit/say.ts";
 import { createWorld } from "../support/world.ts";
 import { shareWorld } from "../contract/world.ts";
 import { runsOf } from "../support/size.ts";
@@ -64,7 +65,10 @@ describe("CSV", () => {
   });
 
   const told = (lines: SourceLine[]) =>
-    lines.map(({ line, value, errors }) => [line, value === undefined ? (errors?.[0]?.detail ?? "") : Object.values(value as object)]);
+    lines.map(({ line, value, errors }) => [
+      line,
+      value === undefined ? worded(errors?.[0]?.detail ?? "") : Object.values(value as object),
+    ]);
 
   test("columns in any order, line ends of any system, a mark in front, semicolons and blank lines", async () => {
     for (const end of ["\n", "\r\n", "\r"]) {

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { readCsv } from "../../src/features/blacklist/csv.ts";
 import { maxLine } from "../../src/features/blacklist/import-lines.ts";
+import { inWords } from "../../src/kit/say.ts";
 import type { Answer, World } from "../support/world.ts";
 import { shareWorld } from "../contract/world.ts";
 
@@ -159,7 +160,7 @@ test("a line that is too long is told of by its beginning, in whatever pieces th
   const inPieces = (size: number): string[] => csv.match(new RegExp(`[^]{1,${size.toString()}}`, "g")) ?? [];
   for (const pieces of [[csv], inPieces(65_536), inPieces(262_144)]) {
     const lines = await linesIn(pieces);
-    expect(lines).toMatchObject([
+    expect(inWords(lines)).toMatchObject([
       { line: 2, text: expect.stringMatching(/^user,1,x{50}/), errors: [{ detail: "The line is longer than 256 KiB." }] },
       { line: 3, errors: [{ detail: "The line is longer than 256 KiB." }] },
       { line: 4, value: { kind: "user", subject_id: "2", subject_name: "short" } },

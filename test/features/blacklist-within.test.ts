@@ -4,6 +4,7 @@ import type { Tx } from "../../src/database/database.ts";
 import type { RecordDraft } from "../../src/features/blacklist/records.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
+import { inWords } from "../../src/kit/say.ts";
 import type { User } from "../../sandbox/index.ts";
 import { freshId } from "../contract/document.ts";
 import { authorize, shareWorld } from "../contract/world.ts";
@@ -118,7 +119,7 @@ describe("a record that an approval strengthened", () => {
     const { row } = await list(draftOf(subject, { severity: "low", expiresAt: after(10) }));
     const merged = await list(draftOf(subject, { severity: "high", expiresAt: null, approvedBy: [owner.id] }));
     await patch(row.id, { severity: "critical" });
-    const undone = await undoCreate(merged.undo);
+    const undone = inWords(await undoCreate(merged.undo));
     expect(undone.restored).toBe(false);
     expect(undone.detail).toContain("severity");
     expect(undone.detail).not.toContain("expires_at");
@@ -134,7 +135,7 @@ describe("a record that an approval strengthened", () => {
     expect(await seen(row.id)).toMatchObject({ status: "scheduled", starts_at: row.startsAt.toISOString(), severity: "medium" });
     const again = await list(draftOf(subject, { severity: "high" }));
     await patch(row.id, { expires_at: after(2).toISOString() });
-    expect(await undoCreate(again.undo)).toMatchObject({ restored: false, detail: expect.stringContaining("starts_at") });
+    expect(inWords(await undoCreate(again.undo))).toMatchObject({ restored: false, detail: expect.stringContaining("starts_at") });
     expect(await seen(row.id)).toMatchObject({ status: "active", severity: "medium" });
   });
 });
@@ -171,7 +172,7 @@ describe("a revocation", () => {
     expect(await undoChange(first?.undo)).toMatchObject({ restored: false, row: { status: "revoked" } });
     const purged = await shared.world.post(`/blacklist/${gone.row.id}/purge`, { reason: "Asked for by the person." }, { actor: owner });
     expect(purged.status, JSON.stringify(purged.body)).toBe(200);
-    expect(await undoChange(second?.undo)).toEqual({ restored: false, detail: "The record was erased.", row: null });
+    expect(inWords(await undoChange(second?.undo))).toEqual({ restored: false, detail: "The record was erased.", row: null });
   });
 
   test("makes room where the record that took the place is past its end", async () => {

@@ -5,6 +5,7 @@ import { createRepairsService } from "../../src/features/callsigns/repair/repair
 import type { MemberState } from "../../src/discord/guild-state.ts";
 import type { Call } from "../../src/kernel/call.ts";
 import type { DiscordAction, Performed } from "../../src/kernel/discord-port.ts";
+import { inWords } from "../../src/kit/say.ts";
 import { call, createRepairGround, day, memberOf, personOf, type RepairGround } from "./callsigns-repair-ground.ts";
 import { sizeOf } from "../support/size.ts";
 
@@ -326,7 +327,7 @@ describe("a plan", () => {
     ground.state.ranks.set(personOf(0), 80);
     const done = await ground.repair({}, adminOf(80));
     expect(done.plan.map(({ user_id }) => user_id)).toEqual([personOf(1)]);
-    expect(done.unfixable).toMatchObject([{ user_id: personOf(0), why: expect.stringContaining("at or above you") }]);
+    expect(inWords(done.unfixable)).toMatchObject([{ user_id: personOf(0), why: expect.stringContaining("at or above you") }]);
     expect(await ground.rows()).toContainEqual(expect.objectContaining({ userId: personOf(0), state: "assigned" }));
   });
 
@@ -395,7 +396,7 @@ describe("undoing", () => {
       ground.callsigns.allocateInTx(tx, { pool: "north", userId: personOf(51), causeReference: null, permission: "callsigns.allocate" }),
     );
     const undone = await ground.repairs.undo(call, token ?? "", { reason: "It was meant." });
-    expect(undone).toMatchObject({ restored: 1, left: [{ callsign: "NORTH-004", why: expect.stringContaining("another slot") }] });
+    expect(inWords(undone)).toMatchObject({ restored: 1, left: [{ callsign: "NORTH-004", why: expect.stringContaining("another slot") }] });
     const live = (await ground.rows()).filter(({ number, state }) => [4, 60].includes(number) && state !== "ended");
     expect(live.map(({ number, state }) => [number, state]).toSorted(([one], [other]) => Number(one) - Number(other))).toEqual([
       [4, "assigned"],

@@ -4,6 +4,7 @@ import type { Tx } from "../../src/database/database.ts";
 import type { RequestedCase } from "../../src/features/cases/requests.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
+import { inWords } from "../../src/kit/say.ts";
 import type { User } from "../../sandbox/index.ts";
 import { freshId } from "../contract/document.ts";
 import { shareWorld } from "../contract/world.ts";
@@ -116,7 +117,7 @@ describe("an approved request", () => {
   test("that is reversed has the case closed that it opened, once", async () => {
     const made = await bring(draftOf(freshId()));
     const action = await write((tx) => shared.world.app.actions.recordInTx(tx, made.row.id, strike(made.row.originReference, freshId())));
-    expect(await undoCase(made.undo)).toEqual({ restored: true, detail: "The case was closed as reversed." });
+    expect(inWords(await undoCase(made.undo))).toEqual({ restored: true, detail: "The case was closed as reversed." });
     const closed = await seen(made.row.id);
     expect(closed).toMatchObject({
       status: "closed",
@@ -146,7 +147,7 @@ describe("an approved request", () => {
       expect(await seen(made.row.id)).toMatchObject({ status: "open", notes_count: notes });
     }
     await shared.world.delete(`/cases/${own.id}`, { reason: "A test." }, { actor: owner });
-    expect(await undoCase(added.undo)).toEqual({ restored: false, detail: "The case was deleted." });
+    expect(inWords(await undoCase(added.undo))).toEqual({ restored: false, detail: "The case was deleted." });
   });
 });
 

@@ -144,7 +144,7 @@ describe("a change is held", () => {
     const attempt = ask(shared.world, admin, { input: { name } });
     await expect(attempt).rejects.toMatchObject({
       code: "rate_limited",
-      detail: expect.stringContaining("20 changes"),
+      message: expect.stringContaining("20 changes"),
       retryAfter: expect.toSatisfy((seconds: number) => seconds > 800 && seconds <= 900),
     });
     expect(await shared.world.app.database.read.confirmation.count({ where: { actorId: admin.id } })).toBe(20);

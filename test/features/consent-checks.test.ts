@@ -1,6 +1,7 @@
 import { beforeAll, expect, test } from "vitest";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
+import { worded } from "../../src/kit/say.ts";
 import type { GuildHandle, User } from "../../sandbox/index.ts";
 import { authorize, everyRow, shareWorld, staffAtConsole } from "../contract/world.ts";
 import { asPerson, cli } from "./privacy-ground.ts";
@@ -80,7 +81,7 @@ test.each(Object.entries(ways))("a check that rests on a person's consent is gon
   );
   expect(foundIn(await shown(reference))).toEqual(Object.values(known));
   const [told] = await exportOf(person);
-  expect(new Map(told?.checks.map(({ key, detail }) => [key, detail]))).toEqual(new Map(Object.entries(known)));
+  expect(new Map(told?.checks.map(({ key, detail }) => [key, worded(detail)]))).toEqual(new Map(Object.entries(known)));
   const claim = { headers: { "idempotency-key": `claim-${person.id}` }, actor: cast.decider };
   expect((await world.post(`/workflows/recruitment/${reference}/decision`, { decision: "claim" }, claim)).status).toBe(200);
   const claimed = await viewOf(reference);

@@ -6,6 +6,7 @@ import { readSubject } from "../../src/features/follows/subjects.ts";
 import { readCsv } from "../../src/features/blacklist/csv.ts";
 import { linesOf } from "../../src/features/blacklist/import-lines.ts";
 import { readJsonArray, readNdjson } from "../../src/features/blacklist/import/import.service.ts";
+import { inWords } from "../../src/kit/say.ts";
 
 const id = "80351110224678912";
 
@@ -71,7 +72,7 @@ describe("whom or what a line is about", () => {
       ["user", "someone", /17–20 digits/],
     ] as const;
     for (const [kind, written, fault] of faults)
-      expect([written, readSubject(kind, written)]).toEqual([written, { fault: expect.stringMatching(fault) }]);
+      expect(inWords([written, readSubject(kind, written)])).toEqual([written, { fault: expect.stringMatching(fault) }]);
   });
 });
 

@@ -10,6 +10,7 @@ import { startApp, type TestOptions, thingRoutes } from "../http/support.ts";
 import { Prisma } from "../../src/generated/sqlite/client.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
+import { inWords } from "../../src/kit/say.ts";
 import { createWorld } from "../support/world.ts";
 
 const capabilities = {
@@ -263,7 +264,7 @@ test("a job that does not end keeps the others from running, and is wrong after 
   void jobs.runAll();
   await vi.waitUntil(() => jobs.state()[0]?.runningSince !== null);
   expect(jobsCheck(jobs.state(), Date.now() + 3_500_000)).toEqual({ status: "pass" });
-  expect(jobsCheck(jobs.state(), Date.now() + 3_600_000)).toEqual({
+  expect(inWords(jobsCheck(jobs.state(), Date.now() + 3_600_000))).toEqual({
     status: "fail",
     reason: expect.stringMatching(
       /^The job stuck has run since \d{4}-\S+Z and keeps the others from running\. Restart the service\.$/,

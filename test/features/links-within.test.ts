@@ -11,6 +11,7 @@ import { createInTx, type RequestedLink } from "../../src/features/links/in-tx.t
 import { systemClock } from "../../src/kernel/clock.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { createCursors } from "../../src/kernel/page.ts";
+import { inWords } from "../../src/kit/say.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { runsOf } from "../support/size.ts";
 
@@ -93,7 +94,7 @@ describe("a link that an approval made", () => {
   test("and that was erased since is not missed", async () => {
     const made = await create(pair);
     await write(async ({ db }) => void (await db.accountLink.deleteMany({})));
-    expect(await undo(made.undo)).toEqual({ restored: false, detail: "The link was erased." });
+    expect(inWords(await undo(made.undo))).toEqual({ restored: false, detail: "The link was erased." });
   });
 });
 
@@ -117,7 +118,7 @@ describe("a link that an approval strengthened", () => {
     const merged = await create({ ...pair, confidence: "probable", year: 2031, grounds: 2 });
     const basis = [{ type: "other", note: "Something else." }];
     await change(merged.row.id, { confidence: "confirmed", basis });
-    const undone = await undo(merged.undo);
+    const undone = inWords(await undo(merged.undo));
     expect(undone.restored).toBe(false);
     for (const field of ["confidence", "propagates", "basis"]) expect(undone.detail).toContain(field);
     expect(undone.detail).not.toContain("review_at");
@@ -128,7 +129,7 @@ describe("a link that an approval strengthened", () => {
     await create(pair);
     const merged = await create({ ...pair, confidence: "probable", propagates: false });
     await change(merged.row.id, { propagates: true });
-    expect(await undo(merged.undo)).toMatchObject({ restored: false, detail: expect.stringContaining("confidence") });
+    expect(inWords(await undo(merged.undo))).toMatchObject({ restored: false, detail: expect.stringContaining("confidence") });
     expect(await linkNow()).toMatchObject({ confidence: "probable", propagates: true });
   });
 

@@ -10,6 +10,7 @@ import { legalMoves, liveStatuses, rosterStatuses, targetOf, type RosterStatus }
 import type { Beginning, RosterChange, RosterMove } from "../../src/features/roster/in-tx.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { createCursors } from "../../src/kernel/page.ts";
+import { inWords } from "../../src/kit/say.ts";
 import { createTestDatabase, type TestDatabase } from "../support/database.ts";
 import { runsOf } from "../support/size.ts";
 
@@ -166,12 +167,14 @@ describe("joining", () => {
 describe("moves", () => {
   test("that are not legal, find nobody or change nothing are skipped, say why and write nothing", async () => {
     const userId = somebody();
-    expect(await move(userId, { event: "suspended", to: "suspended" })).toEqual({ skipped: "This person is not on the roster." });
+    expect(inWords(await move(userId, { event: "suspended", to: "suspended" }))).toEqual({ skipped: "This person is not on the roster." });
     await begin(userId);
-    expect(await move(userId, { event: "loa_started" })).toMatchObject({ skipped: expect.stringContaining("trial") });
-    expect(await move(userId, { event: "demoted", staffRole: "moderator" })).toMatchObject({ skipped: expect.stringContaining("already") });
+    expect(inWords(await move(userId, { event: "loa_started" }))).toMatchObject({ skipped: expect.stringContaining("trial") });
+    expect(inWords(await move(userId, { event: "demoted", staffRole: "moderator" }))).toMatchObject({
+      skipped: expect.stringContaining("already"),
+    });
     await move(userId, { event: "resigned" });
-    expect(await move(userId, { event: "terminated" })).toMatchObject({ skipped: expect.stringContaining("resigned") });
+    expect(inWords(await move(userId, { event: "terminated" }))).toMatchObject({ skipped: expect.stringContaining("resigned") });
     expect(await actionsOf(userId)).toEqual(["roster.hired", "roster.resigned"]);
   });
 
@@ -220,7 +223,7 @@ describe("taking back", () => {
     expect(await seen(userId)).toMatchObject({ status: "terminated", trial_ends_at: null, staff_role: "senior" });
     const written = await historyOf(userId);
     expect(written.at(-1)).toMatchObject({ event: "terminated", reason: "reversal" });
-    expect(await undo(joined)).toMatchObject({ restored: true, detail: expect.stringContaining("already") });
+    expect(inWords(await undo(joined))).toMatchObject({ restored: true, detail: expect.stringContaining("already") });
     expect(await historyOf(userId)).toHaveLength(written.length);
   });
 
@@ -240,7 +243,7 @@ describe("taking back", () => {
     const demoted = await undoOf(move(userId, { event: "suspended", to: "suspended", staffRole: "viewer" }));
     await move(userId, { event: "terminated" });
     const undone = await undo(demoted);
-    expect(undone).toMatchObject({ restored: false, detail: expect.stringContaining("status") });
+    expect(inWords(undone)).toMatchObject({ restored: false, detail: expect.stringContaining("status") });
     expect(await seen(userId)).toMatchObject({ status: "terminated", staff_role: "moderator" });
     expect(await eventsOf(userId)).toEqual(["hired", "suspended", "terminated", "corrected"]);
   });

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Tx } from "../../src/database/database.ts";
 import { systemCall } from "../../src/kernel/call.ts";
+import { inWords } from "../../src/kit/say.ts";
 import type { User } from "../../sandbox/index.ts";
 import { freshId } from "../contract/document.ts";
 import { shareWorld } from "../contract/world.ts";
@@ -160,7 +161,9 @@ describe("clearances", () => {
   test("end by their date, told once; one that would be over already is not granted", async () => {
     const userId = freshId();
     const wanted = { userId, fromServerId: freshId(), toServerId: freshId(), validUntil: at(-1), ...origin };
-    expect(await write((tx) => registry().grantClearanceInTx(tx, wanted))).toEqual({ skipped: "The clearance would be over already." });
+    expect(inWords(await write((tx) => registry().grantClearanceInTx(tx, wanted)))).toEqual({
+      skipped: "The clearance would be over already.",
+    });
     expect(await list(userId)).toEqual([]);
     const [dated, endless] = [await grant(userId, at(2)), await grant(userId)];
     time.offset += 3 * day;

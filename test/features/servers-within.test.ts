@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import type { Tx } from "../../src/database/database.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { ProblemError } from "../../src/kernel/errors.ts";
+import { inWords } from "../../src/kit/say.ts";
 import type { User } from "../../sandbox/index.ts";
 import { freshId } from "../contract/document.ts";
 import { authorize, shareWorld } from "../contract/world.ts";
@@ -195,7 +196,7 @@ describe("an agreement that requests suspend", () => {
     time.offset += 4 * day;
     expect((await agreement(a)).status).toBe("ended");
     await sweep();
-    expect(await resume(done)).toMatchObject({ restored: false, detail: expect.stringContaining("0 of 2") });
+    expect(inWords(await resume(done))).toMatchObject({ restored: false, detail: expect.stringContaining("0 of 2") });
     const rows = await read().agreement.findMany({ where: { id: { in: done.ids } } });
     expect(rows.map(({ status }) => status)).toEqual(["ended", "ended"]);
   });

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Tx } from "../../src/database/database.ts";
 import { systemCall } from "../../src/kernel/call.ts";
+import { inWords } from "../../src/kit/say.ts";
 import type { User } from "../../sandbox/index.ts";
 import { freshId } from "../contract/document.ts";
 import { shareWorld } from "../contract/world.ts";
@@ -49,7 +50,7 @@ describe("a suspension that a request leads to", () => {
     const { id } = await shared.world.staff("senior");
     const done = await suspend(id, at(7));
     expect(await access(id)).toMatchObject({ allowed: false, status: "suspended", denied: ["*"] });
-    expect(await lift(done)).toEqual({ restored: true, detail: "The suspension was lifted." });
+    expect(inWords(await lift(done))).toEqual({ restored: true, detail: "The suspension was lifted." });
     expect(await access(id)).toMatchObject({ allowed: true, status: "active", denied: [] });
     expect(await rowsOf(id)).toEqual([]);
     expect(await lift(done)).toMatchObject({ restored: false });
@@ -73,8 +74,8 @@ describe("a suspension that a request leads to", () => {
 
   test("never meets an owner, and nothing that is over already is written", async () => {
     const { id } = await shared.world.staff("senior");
-    expect(await suspend(cast.owner.id)).toEqual({ skipped: "Owners cannot be suspended." });
-    expect(await suspend(id, at(-1))).toEqual({ skipped: "The suspension would be over already." });
+    expect(inWords(await suspend(cast.owner.id))).toEqual({ skipped: "Owners cannot be suspended." });
+    expect(inWords(await suspend(id, at(-1)))).toEqual({ skipped: "The suspension would be over already." });
     for (const userId of [cast.owner.id, id]) expect([await rowsOf(userId), await actionsOf(userId)]).toEqual([[], []]);
   });
 
@@ -94,7 +95,7 @@ describe("a suspension that a request leads to", () => {
       const { id } = await shared.world.staff("senior");
       const short = await suspend(id, at(2));
       const long = await suspend(id, at(9));
-      expect(await suspend(id, at(5))).toMatchObject({ skipped: expect.stringContaining("as long") });
+      expect(inWords(await suspend(id, at(5)))).toMatchObject({ skipped: expect.stringContaining("as long") });
       const profile = await shared.world.get(`/permissions/users/${id}`, { actor: cast.owner });
       expect(Date.parse(profile.body.data.suspension.expires_at)).toBeGreaterThan(at(8).getTime());
       await lift(isShortFirst ? short : long);
@@ -109,7 +110,8 @@ describe("a suspension that a request leads to", () => {
     const [short, long] = [await suspend(id, at(2)), await suspend(id)];
     const answer = await shared.world.post(`/staff/${id}/reinstate`, { reason: "Enough." }, { actor: cast.owner });
     expect(answer.body.data).toMatchObject({ status: "active", suspension: null });
-    for (const done of [long, short]) expect(await lift(done)).toEqual({ restored: false, detail: "The suspension had ended already." });
+    for (const done of [long, short])
+      expect(inWords(await lift(done))).toEqual({ restored: false, detail: "The suspension had ended already." });
     expect([(await access(id)).status, await rowsOf(id)]).toEqual(["active", []]);
   });
 });
@@ -139,13 +141,13 @@ describe("permissions that a request denies", () => {
     const done = await deny(id, keys, at(3));
     const own = { overrides: [{ key: "workflows.claim", effect: "deny", reason: "For another reason." }] };
     expect((await shared.world.patch(`/permissions/users/${id}`, own, { actor: cast.owner })).status).toBe(200);
-    expect(await allow(done)).toMatchObject({ restored: false, detail: expect.stringContaining("replaced") });
+    expect(inWords(await allow(done))).toMatchObject({ restored: false, detail: expect.stringContaining("replaced") });
     expect((await rowsOf(id)).map(({ permission, reason }) => [permission, reason])).toEqual([["workflows.claim", "For another reason."]]);
   });
 
   test("are never an owner's, nor ones that do not exist", async () => {
     const { id } = await shared.world.staff("moderator");
-    expect(await deny(cast.owner.id, keys)).toEqual({ skipped: "Owners cannot be denied anything." });
+    expect(inWords(await deny(cast.owner.id, keys))).toEqual({ skipped: "Owners cannot be denied anything." });
     await expect(deny(id, ["workflows.claim", "no.such_key"])).rejects.toMatchObject({ code: "invalid_transition" });
     expect([await rowsOf(cast.owner.id), await rowsOf(id), await actionsOf(id)]).toEqual([[], [], []]);
   });

@@ -1,6 +1,7 @@
 // @module-tag both
 import { expect, inject, test } from "vitest";
 import { execute } from "../database/sql.ts";
+import { inWords } from "../../src/kit/say.ts";
 import { community, isBanned, within } from "./stances-community.ts";
 
 /** From now on the database takes no request about somebody. */
@@ -32,7 +33,7 @@ test("a proposal that cannot be written ends as failed with its reason, and othe
   await within(async () => (await rows(good)).every(({ state }) => state === "done") && isBanned(bay, bad) && isBanned(bay, good));
   await within(async () => (await rows(bad)).some(({ state }) => state === "failed"));
   const reason = "The request could not be filed. The log says why.";
-  expect((await rows(bad)).find(({ stance: kind }) => kind === "propose")).toMatchObject({ state: "failed", lastError: reason });
+  expect(inWords((await rows(bad)).find(({ stance: kind }) => kind === "propose"))).toMatchObject({ state: "failed", lastError: reason });
   expect((await rows(good)).find(({ stance: kind }) => kind === "propose")).toMatchObject({ state: "done", lastError: null });
   const shown = await world.get(`/guilds/${cove.id}/list-actions`, { actor: admin });
   expect([shown.status, JSON.stringify(shown.body)]).toEqual([200, expect.stringContaining(reason)]);

@@ -3,6 +3,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { Webhook as Verifier } from "standardwebhooks";
 import { onTestFinished } from "vitest";
 import type { User } from "../../sandbox/index.ts";
+import { judgeWords } from "../support/unworded.ts";
 import { createWorld, type AskOptions, type World, type WorldOptions } from "../support/world.ts";
 
 /** One request as a receiver read it. */
@@ -27,6 +28,7 @@ export async function createReceiver(answer: Answerer = () => 204, onEnd: (end: 
     let text = "";
     request.setEncoding("utf8").on("data", (part: string) => (text += part));
     request.on("end", () => {
+      judgeWords("a web-hook", text);
       const one = {
         path: request.url ?? "",
         headers: request.headers,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createChecks } from "../../src/features/workflows/checks/checks.ts";
+import { worded } from "../../src/kit/say.ts";
 import { createPeopleGround, guilds, type PeopleGround } from "./people-ground.ts";
 import { freshId } from "./workflows-ground.ts";
 
@@ -17,7 +18,7 @@ async function createCheckGround() {
     all,
     check: async (userId: string, key: string) => {
       const found = (await all(userId)).find((check) => check.key === key);
-      return found === undefined ? undefined : [found.result, found.detail];
+      return found === undefined ? undefined : [found.result, worded(found.detail)];
     },
     inDays: (days: number) => new Date(services.clock.now().getTime() + days * day),
   };
@@ -137,7 +138,7 @@ test("Earlier denials warn with their number and the newest; the request itself 
   const second = await deny();
   expect(await ground.check(user, "prior_denials")).toEqual(["warn", `Denied before: 2, last in ${second}.`]);
   const asked = (await ground.all(user, second)).find(({ key }) => key === "prior_denials");
-  expect(asked?.detail).toBe(`Denied before: 1, last in ${first}.`);
+  expect(worded(asked?.detail ?? "")).toBe(`Denied before: 1, last in ${first}.`);
 });
 
 test("A young account warns, and never keeps anybody out by itself", async () => {

@@ -5,6 +5,7 @@ import { freshId } from "./workflows-ground.ts";
 import { understand } from "../../src/features/workflows/requests/intake.ts";
 import { kinds } from "../../src/features/workflows/kinds/kinds.ts";
 import type { WorkflowKind } from "../../src/kernel/vocabulary.ts";
+import { worded } from "../../src/kit/say.ts";
 import { staffAtConsole } from "../contract/world.ts";
 import { createWorld } from "../support/world.ts";
 
@@ -91,8 +92,9 @@ test.each<[WorkflowKind, string, string]>([
   const [refused, ...others] = refusedIn(kind, { ...kinds[kind].example, [name]: "x" });
   expect(others).toEqual([]);
   expect(refused?.path).toBe(`/${name}`);
-  expect(refused?.message).toMatch(/such as .+\./);
-  if (near !== "origin") expect(refused?.message).toContain(near);
+  const words = worded(refused?.message ?? "");
+  expect(words).toMatch(/such as .+\./);
+  if (near !== "origin") expect(words).toContain(near);
 });
 
 test("names that speak of nothing of the kind are kept as they were", () => {

@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { defaultPolicy } from "../../src/features/workflows/policies/policies.ts";
 import { actions, moves } from "../../src/features/workflows/state/table.ts";
 import { workflowKinds } from "../../src/kernel/vocabulary.ts";
+import { inWords } from "../../src/kit/say.ts";
 import { shareWorld } from "../contract/world.ts";
 import { createGround, freshId } from "./workflows-ground.ts";
 
@@ -134,7 +135,7 @@ describe("how a kind is decided", () => {
     const { policies } = ground.workflows;
     expect((await policies.get(call, "appeal")).warnings.map(({ pointer }) => pointer)).toEqual(["/reversals"]);
     const { warnings } = await policies.update(call, "appeal", { approvals_grave: 3 });
-    expect(warnings.map(({ pointer, detail }) => [pointer, detail])).toEqual([
+    expect(inWords(warnings.map(({ pointer, detail }) => [pointer, detail]))).toEqual([
       ["/approvals_grave", "An approval can need 3 people, and 2 hold workflows.appeal.decide."],
       ["/reversals", "A reversal can need 1 people, and 0 hold workflows.appeal.reverse."],
     ]);

@@ -3,6 +3,7 @@ import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
 import { workflowKinds } from "../../src/kernel/vocabulary.ts";
 import { kinds } from "../../src/features/workflows/kinds/kinds.ts";
+import { worded } from "../../src/kit/say.ts";
 import { createGround, freshId, ownGuilds, type Ground } from "./workflows-ground.ts";
 import { sizeOf } from "../support/size.ts";
 
@@ -253,7 +254,12 @@ test.each([
   for (const field of fields) {
     const filed = await ground.post(`/workflows/${type}`, { payload: { ...payload, [spelled(field)]: "another" } }, { actor });
     expect(filed.body.errors).toEqual([
-      { pointer: `/payload/${spelled(field)}`, in: "body", code: "unsupported_field", detail: kinds[type].unsupported?.[field] },
+      {
+        pointer: `/payload/${spelled(field)}`,
+        in: "body",
+        code: "unsupported_field",
+        detail: worded(kinds[type].unsupported?.[field] ?? ""),
+      },
     ]);
   }
   expect(await ground.database.read.workflowRequest.count()).toBe(0);
@@ -261,7 +267,7 @@ test.each([
   expect(body.success).toBe(true);
   const amended = await ground.patch(`/workflows/${type}/${body.reference}`, { payload: { [fields[0]]: null } }, { actor });
   expect(amended.body.errors).toEqual([
-    { pointer: `/payload/${fields[0]}`, in: "body", code: "unsupported_field", detail: kinds[type].unsupported?.[fields[0]] },
+    { pointer: `/payload/${fields[0]}`, in: "body", code: "unsupported_field", detail: worded(kinds[type].unsupported?.[fields[0]] ?? "") },
   ]);
 });
 
@@ -724,6 +730,11 @@ test("filters, order and pages of the list", async () => {
   expect(await references(`subject=${user}`)).toEqual(["REC-REQ-000001"]);
   expect(await references("subject=BL-000009")).toEqual(["APL-REQ-000001"]);
   expect(await references("q=quiet")).toEqual(["REC-REQ-000001"]);
+  expect(await references("q=blacklist a user")).toEqual(["BLU-REQ-000003", "BLU-REQ-000002", "BLU-REQ-000001"]);
+  expect(await references("q=appeal against")).toEqual(["APL-REQ-000001"]);
+  expect(await references("q=bl-00000")).toEqual(["APL-REQ-000001"]);
+  // Nobody looks for how a title is stored.
+  expect(await references("q=workflows.")).toEqual([]);
   expect(await references("sort=created_at&limit=2")).toEqual(["BLU-REQ-000001", "BLU-REQ-000002"]);
   const page = (await ground.get("/workflows?limit=3", { actor })).body;
   const rest = (await ground.get(`/workflows?limit=3&cursor=${page.page.next_cursor}`, { actor })).body;

@@ -52,7 +52,10 @@ function pseudo(): Record<string, string> {
 
 /** Words without an accent in a line, other than what people wrote and what is the same in every language. */
 function plainWords(line: string, known: ReadonlySet<string>): string[] {
-  const said = line.replaceAll(/\bwhsec_\S+|`[^`]*`|```[^]*?```|<[^>]*>|https?:\/\/\S+|[@#][\w.-]+|\b[\w.]+\.(?:json|csv|txt|ndjson|zip|png)\b/g, " ");
+  const said = line.replaceAll(
+    /\bwhsec_\S+|`[^`]*`|```[^]*?```|<[^>]*>|https?:\/\/\S+|[@#][\w.-]+|\b[\w.]+\.(?:json|csv|txt|ndjson|zip|png)\b/g,
+    " ",
+  );
   return [...said.matchAll(/(?<![\p{L}\d_./-])[A-Za-z]{4,}(?![\p{L}\d_])/gu)]
     .map(([word]) => word)
     .filter((word) => /[aeiou]/i.test(word) && !known.has(word.toLowerCase()));

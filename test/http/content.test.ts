@@ -46,6 +46,7 @@ test.each([
   [{ ...good, tags: ["a", 5] }, "/tags/1", "invalid_type"],
   [{ ...good, name: "a\0b" }, "/name", "invalid_characters"],
   [{ ...good, name: "\ud800" }, "/name", "invalid_characters"],
+  [{ ...good, name: `\ufdd0["kernel.number-most",{"count":7}]\ufdd1` }, "/name", "invalid_characters"],
   [[], "", "invalid_type"],
   ["text", "", "invalid_type"],
 ])("refuses %j at %s with %s", async (body, pointer, code) => {

@@ -1,7 +1,7 @@
 // @module-tag sqlite
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { say, translator, worded, plainSentence } from "../../src/kit/say.ts";
+import { plainSentence, say, translator, worded } from "../../src/kit/say.ts";
 import type { FieldError } from "../../src/kernel/errors.ts";
 import { check, fieldErrors } from "../../src/kernel/validation.ts";
 

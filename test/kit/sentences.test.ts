@@ -14,7 +14,7 @@ const elsewhere: readonly { path: RegExp; around?: RegExp; unless?: RegExp; text
     path: /^src\/features\/evidence\/(move|place|stores\/.*)\.ts$/,
     because: "operators read it at a start, at the command line, or in the log",
   },
-  { path: /^src\/(database\/network-file-system|discord\/rest\/clock-check)\.ts$/, because: "operators read it in the log" },
+  { path: /^src\/(database\/network-file-system|discord\/rest\/rest)\.ts$/, because: "operators read it in the log" },
   { path: /^src\/discord\/guild\/settings-check\.ts$/, because: "operators read it in the log" },
   { path: /^src\/discord\/oauth\.ts$/, text: /DISCORD_CLIENT_SECRET/, because: "operators read it in the log" },
   { path: /^src\/features\/privacy\/journal\/journal\.ts$/, because: "operators read it at a start" },
@@ -22,7 +22,7 @@ const elsewhere: readonly { path: RegExp; around?: RegExp; unless?: RegExp; text
   { path: /^src\/features\/keys\/(assertion|authenticate|claims)\.ts$/, because: "only requests over HTTP carry keys and assertions" },
   { path: /^src\/features\/events\//, because: "only clients over HTTP follow events" },
   { path: /^src\/features\/workflows\/bulk\//, because: "only clients over HTTP decide in bulk" },
-  { path: /^src\/features\/privacy\/(privacy\.policy|parts\/parts)\.ts$/, because: "the HTTP API has it; pages word it from their texts" },
+  { path: /^src\/features\/privacy\/(privacy\.policy|export)\.ts$/, because: "the HTTP API has it; pages word it from their texts" },
   { path: /^src\/features\/workflows\/commands\/notices\.ts$/, because: "it joins texts that have keys" },
 ];
 

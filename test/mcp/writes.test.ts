@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import type { User } from "../../sandbox/index.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
+import { worded } from "../../src/kit/say.ts";
 import { everyRow, staffAtConsole } from "../contract/world.ts";
 import { acceptIn, age } from "../features/confirmations-ground.ts";
 import { createWorld, type World } from "../support/world.ts";
@@ -22,7 +23,7 @@ const isSuspended = async ({ app }: World, subject: User): Promise<boolean> =>
 
 async function statusOf({ app }: World, id: string) {
   const { status, failure, input, summary, subjectUserId } = await app.database.read.confirmation.findUniqueOrThrow({ where: { id } });
-  return { status, failure, input, summary, subjectUserId };
+  return { status, failure, input, summary: worded(summary), subjectUserId };
 }
 
 const confirm = acceptIn;

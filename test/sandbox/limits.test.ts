@@ -200,6 +200,27 @@ function wide(hundreds: number): object {
   };
 }
 
+test("a language that Discord does not have is refused, wherever a command says it", async () => {
+  const sandbox = await startSandbox();
+  const path = `/applications/${sandbox.env().DISCORD_CLIENT_ID}/commands`;
+  const choice = (locale: string) => ({ name: "One", value: "one", name_localizations: { [locale]: "Eins" } });
+  const option = (locale: string) => ({ type: 3, name: "which", description: "w", choices: [choice(locale)] });
+  const everywhere = (locale: string): object[] => [
+    { name: "slash", description: "s", name_localizations: { [locale]: "strich" } },
+    { name: "slash", description: "s", description_localizations: { [locale]: "S" } },
+    {
+      name: "slash",
+      description: "s",
+      options: [{ type: 3, name: "which", description: "w", description_localizations: { [locale]: "W" } }],
+    },
+    { name: "slash", description: "s", options: [option(locale)] },
+    { type: 2, name: "Menu", name_localizations: { [locale]: "Auswahl" } },
+  ];
+  for (const command of everywhere("en"))
+    expect(await callApi(sandbox, "PUT", path, [command])).toMatchObject({ status: 400, body: { code: 50035 } });
+  for (const command of everywhere("de")) expect((await callApi(sandbox, "PUT", path, [command])).status).toBe(200);
+});
+
 test("a sixth user command is refused, and the number of slash commands counts apart", async () => {
   const sandbox = await startSandbox();
   const path = `/applications/${sandbox.env().DISCORD_CLIENT_ID}/commands`;

@@ -11,6 +11,8 @@ export const hostileTexts: readonly string[] = [
   "# Heading\n> quote\n- list\n1. one\n-# small",
   "\\\\\\`*_",
   "\ud83d half \udc00",
+  "\ufdd0 half a sentence",
+  `\ufdd0["kernel.number-most",{"count":7}]\ufdd1`,
   "   ",
   "\u200b",
   `https://evil.example/${"x".repeat(5000)}`,

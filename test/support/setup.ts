@@ -1,8 +1,10 @@
 import fc from "fast-check";
 import { keepLocks } from "./keep-locks.ts";
 import { seedOf } from "./size.ts";
+import { judgeAnswers } from "./unworded.ts";
 
 keepLocks();
+judgeAnswers();
 
 /** Properties try the same cases in each run of the quick tier and of all, so that a change alone turns a test red; the long tier looks for new ones. */
 fc.configureGlobal({ seed: seedOf(20_261_122) });

@@ -15,6 +15,7 @@ import { uuid7 } from "../../src/kernel/ids.ts";
 import { createSandbox, type GuildHandle, type Role, type Sandbox, type User } from "../../sandbox/index.ts";
 import { answerOf, createClient, type Answer } from "./client.ts";
 import { type ClosedDatabase, createEmptyCopy } from "./database.ts";
+import { judgeCalls, judgeWords, requireWords } from "./unworded.ts";
 
 export type Level = "owner" | "admin" | "senior" | "moderator" | "viewer";
 
@@ -134,7 +135,12 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
       validateAnswers: true,
       // A minute that begins in the middle of a test ends nothing: tests run the jobs when they mean to.
       isScheduled: options.isScheduled ?? false,
-      logTo: { write: options.log ?? (() => undefined) },
+      logTo: {
+        write(line) {
+          judgeWords("the log", line);
+          options.log?.(line);
+        },
+      },
     });
     await app.start();
     sandbox.allowRedirect(`${app.address()}/authorize/callback`);
@@ -151,6 +157,8 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
     await sandbox.stop();
     await database.remove();
     await rm(folder, { recursive: true, force: true });
+    judgeCalls(sandbox);
+    requireWords();
   });
   const { key } = await app.keys.bootstrap(systemCall("cli", uuid7()), { name: "world" });
 

@@ -1,4 +1,4 @@
-import { say } from "../../kit/say.ts";
+import { say, worded } from "../../kit/say.ts";
 import { MessageFlags, RESTJSONErrorCodes as Codes, Routes } from "discord-api-types/v10";
 import type { DiscordAction, DiscordRequest } from "../../kernel/discord-port.ts";
 import { z } from "zod";
@@ -241,7 +241,7 @@ const nonceLength = 25;
 /** The body of a message without notifications and link previews; two messages with one id within minutes are one message. */
 export function messageBody({ id, content }: { id: string; content: string }) {
   return {
-    content: fitting(content, maxMessage),
+    content: fitting(worded(content), maxMessage),
     nonce: createHash("sha256").update(id).digest("base64url").slice(0, nonceLength),
     enforce_nonce: true,
     allowed_mentions: { parse: [] },
@@ -251,7 +251,9 @@ export function messageBody({ id, content }: { id: string; content: string }) {
 
 /** A reason for Discord's audit log: one line, at most 512 characters; undefined if nothing is left. */
 export function auditReason(reason: string): string | undefined {
-  const line = reason.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, " ").trim();
+  const line = worded(reason)
+    .replaceAll(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, " ")
+    .trim();
   return line === "" ? undefined : fitting(line, maxReason);
 }
 

@@ -76,16 +76,23 @@ function guildOf(dispatch: string, data: unknown): string | undefined {
   return typeof found === "string" ? found : undefined;
 }
 
-export type EventFaults = ReturnType<typeof createEventFaults>;
+export interface EventFaults {
+  /** @returns the guild of the event, where it is known */
+  note(error: unknown, packet: unknown): string | undefined;
+  /** The number of failures since the start, and the time of the last one. */
+  state(): {
+    count: number;
+    lastAt: Date | undefined;
+  };
+}
 
 /** Counts and logs failures at gateway events: the event, the guild and the place in the code or the packet, never the content. */
-export function createEventFaults({ logger, clock }: { logger: Logger; clock: Clock }) {
+export function createEventFaults({ logger, clock }: { logger: Logger; clock: Clock }): EventFaults {
   const loggedAt = new Map<string, number>();
   let count = 0;
   let lastAt: Date | undefined;
 
   return {
-    /** @returns the guild of the event, where it is known */
     note(error: unknown, packet: unknown): string | undefined {
       const { t, d } = packetSchema.safeParse(packet).data ?? {};
       const event = known.has(t) ? String(t) : "unknown";
@@ -101,7 +108,6 @@ export function createEventFaults({ logger, clock }: { logger: Logger; clock: Cl
       }
       return guildId;
     },
-    /** The number of failures since the start, and the time of the last one. */
     state: () => ({ count, lastAt }),
   };
 }

@@ -107,15 +107,19 @@ export function createLookUps({
   };
 }
 
-type Queue = ReturnType<typeof createQueue>;
+interface Queue {
+  waitMs: number;
+  lengthMs(): number;
+  /** Resolves when the next request may be made. */
+  takeSlot(): Promise<void>;
+}
 
-function createQueue({ perSecond, burst, waitMs }: Pace) {
+function createQueue({ perSecond, burst, waitMs }: Pace): Queue {
   const stepMs = 1000 / perSecond;
   let next = -Infinity;
   return {
     waitMs,
     lengthMs: (): number => next - performance.now(),
-    /** Resolves when the next request may be made. */
     takeSlot(): Promise<void> {
       const now = performance.now();
       const at = Math.max(next, now - (burst - 1) * stepMs);

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { shownText } from "../../kernel/foreign.ts";
 
 /**
  * The part of Discord's events that the guild state is made of. Fields that an event may leave out are optional here, and a field that is
@@ -11,8 +12,8 @@ const id = z.string().regex(/^\d{1,20}$/);
 const time = z.string().refine((text) => !Number.isNaN(Date.parse(text)));
 const user = z.object({
   id,
-  username: z.string(),
-  global_name: z.string().nullish(),
+  username: shownText,
+  global_name: shownText.nullish(),
   avatar: z.string().nullish(),
   bot: z.boolean().optional().catch(undefined),
 });
@@ -20,14 +21,14 @@ const user = z.object({
 export const member = z.object({
   user,
   roles: z.array(id),
-  nick: z.string().nullish(),
+  nick: shownText.nullish(),
   joined_at: time.nullish(),
   communication_disabled_until: time.nullish().catch(undefined),
 });
 export type MemberPayload = z.infer<typeof member>;
 const role = z.object({
   id,
-  name: z.string(),
+  name: shownText,
   position: z.int(),
   color: z.int().default(0),
   hoist: z.boolean().default(false),
@@ -42,7 +43,7 @@ const role = z.object({
 export type RolePayload = z.infer<typeof role>;
 export const guild = z.object({
   id,
-  name: z.string(),
+  name: shownText,
   icon: z.string().nullish(),
   owner_id: id,
   preferred_locale: z.string().optional().catch(undefined),
@@ -58,7 +59,7 @@ export const guildCreate = z.union([
   guild.extend({ unavailable: z.literal(false).nullish(), roles: z.array(role), members: z.array(member).default([]).catch([]) }),
 ]);
 /** What is read of a guild that is not served. */
-export const foreignGuild = z.object({ id, name: z.string() });
+export const foreignGuild = z.object({ id, name: shownText });
 export const foreignGuildCreate = z.union([z.object({ id, unavailable: z.literal(true) }), foreignGuild]);
 export const guildDelete = z.object({ id, unavailable: z.boolean().nullish() });
 export const guildRole = ofGuild.extend({ role });

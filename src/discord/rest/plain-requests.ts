@@ -1,6 +1,7 @@
 import { say } from "../../kit/say.ts";
 import { AuthorizationResponseError, OperationProcessingError, ResponseBodyError, WWWAuthenticateChallengeError } from "oauth4webapi";
 import { z, type ZodType } from "zod";
+import { shownText } from "../../kernel/foreign.ts";
 import { ProblemError } from "../../kernel/errors.ts";
 import { unavailable } from "./errors.ts";
 import { userAgent } from "./rest.ts";
@@ -105,7 +106,7 @@ export async function fetchIssuer(origin: string): Promise<string> {
 
 const Metadata = z.object({ issuer: z.string() });
 
-const GuildInvite = z.object({ type: z.literal(0), guild: z.object({ id: z.string(), name: z.string() }) });
+const GuildInvite = z.object({ type: z.literal(0), guild: z.object({ id: z.string(), name: shownText }) });
 /** An invite to a group of direct messages, or to a friend. */
 const OtherInvite = z.object({ type: z.union([z.literal(1), z.literal(2)]) });
 const Invite = z.union([GuildInvite, OtherInvite]);

@@ -37,7 +37,7 @@ interface Group {
 }
 
 /** Which alerts of one guild have a message of their own, and which are told of together: it follows from the journal alone. */
-export function createSummaries() {
+export function createSummaries(): Summaries {
   const groups = new Map<string, Group>();
 
   function groupOf(kind: AlertKind, of: string, at: Date): Group {
@@ -52,10 +52,6 @@ export function createSummaries() {
   }
 
   return {
-    /**
-     * Take an event into account; the same event again changes nothing.
-     * @returns whether the alert is told in a summary, and not by itself
-     */
     note({ kind, isOver }: AlertChange, { seq, at, data }: Pick<OutboxEvent, "seq" | "at" | "data">): boolean {
       const { gathered, about } = alertSpecs[kind];
       if (gathered === undefined) return false;
@@ -83,7 +79,6 @@ export function createSummaries() {
       return true;
     },
 
-    /** A summary that is not shown as it is. @param isForced whether also one that was shown a moment ago */
     next(isForced: boolean): Summary | undefined {
       const now = performance.now();
       for (const { isChanged, shownAt, kind, of, hour, own, others } of groups.values())
@@ -91,19 +86,16 @@ export function createSummaries() {
       return undefined;
     },
 
-    /** It is shown as it was. */
     shown({ kind, of, hour, count }: Summary): void {
       const group = groupOf(kind, of, hour);
       group.shownAt = performance.now();
       group.isChanged = group.others.size !== count;
     },
 
-    /** Everything that is known is shown. */
     allShown(): void {
       for (const group of groups.values()) group.isChanged = false;
     },
 
-    /** For how long nothing can be shown that has changed, in milliseconds; undefined: nothing has. */
     waitMs(): number | undefined {
       const changed = [...groups.values()].flatMap(({ isChanged, shownAt }) => (isChanged ? [shownAt] : []));
       return changed.length === 0 ? undefined : Math.max(0, Math.min(...changed) + restMs - performance.now());
@@ -111,4 +103,18 @@ export function createSummaries() {
   };
 }
 
-export type Summaries = ReturnType<typeof createSummaries>;
+export interface Summaries {
+  /**
+   * Take an event into account; the same event again changes nothing.
+   * @returns whether the alert is told in a summary, and not by itself
+   */
+  note(about: AlertChange, given: Pick<OutboxEvent, "seq" | "at" | "data">): boolean;
+  /** A summary that is not shown as it is. @param isForced whether also one that was shown a moment ago */
+  next(isForced: boolean): Summary | undefined;
+  /** It is shown as it was. */
+  shown(given: Summary): void;
+  /** Everything that is known is shown. */
+  allShown(): void;
+  /** For how long nothing can be shown that has changed, in milliseconds; undefined: nothing has. */
+  waitMs(): number | undefined;
+}

@@ -254,7 +254,64 @@ const mayBeHidden: Readonly<Record<string, (tx: Tx, named: string) => Promise<{ 
   workflows: ({ db }, named) => db.workflowRequest.findUnique({ where: { reference: named }, select: { id: true } }),
 };
 
-export type AuditService = ReturnType<typeof createAuditService>;
+export interface AuditService {
+  /** Queue an entry that is chained and inserted before the commit of this transaction; nothing survives a rollback. */
+  record(tx: Tx, entry: AuditInput): void;
+  /**
+   * Delete the details of entries about a person or a record and record that as an entry of its own: `after` says how many, and
+   * where in the chain. The entries themselves are never deleted.
+   * @returns how many lost their details
+   */
+  erase(
+    tx: Tx,
+    where: ErasedEntries,
+    entry: Omit<AuditInput, "after"> & {
+      after?: object;
+    },
+  ): Promise<number>;
+  /**
+   * Leave entries about some targets out of what a caller reads: records they may not know of. Each feature with such records tells its own,
+   * at start: what is added answers the ids of those targets.
+   */
+  registerHiddenIds(source: HiddenIds): void;
+  /** Remember an attempt that was refused; it becomes an entry within seconds. */
+  noteDenied(attempt: DeniedAttempt): void;
+  /** Write the attempts that are due. */
+  flushDenied(): Promise<void>;
+  /** Entries the caller may know of, newest first. @throws ProblemError permission_denied, invalid_cursor, validation_failed */
+  list(call: Call, query: ListAuditQuery): Promise<Page<AuditView>>;
+  /** What the acting user did, or what a key did that acts for nobody. @throws ProblemError permission_denied, invalid_cursor, validation_failed */
+  listOwn(call: Call, query: ListOwnAuditQuery): Promise<Page<AuditView>>;
+  /** Walk the chain, or a part of it. @throws ProblemError permission_denied */
+  verify(call: Call, query?: VerifyAuditQuery): Promise<AuditVerification>;
+  /** The youngest signed position of the chain, and the key it is proved with. @throws ProblemError permission_denied, unsupported_operation */
+  checkpoint(call: Call): Promise<CheckpointView>;
+  /** Sign the head of the chain now, if it is new. @throws ProblemError permission_denied, unsupported_operation; Error of the file */
+  signHead(call: Call): Promise<CheckpointView>;
+  /** The signed positions that the chain no longer has. @throws ProblemError permission_denied, unsupported_operation when it has all */
+  leftBehind(call: Call): Promise<LeftBehind>;
+  /**
+   * Say that a backup was put back: those positions count no longer, and the chain goes on being signed.
+   * @throws ProblemError as `leftBehind`, validation_failed; Error of the file
+   */
+  acceptRestore(call: Call, input: RestoreInput): Promise<CheckpointView>;
+  /** Entries the caller may know of as lines of NDJSON, oldest first. @throws ProblemError permission_denied, validation_failed */
+  export(call: Call, query: ExportAuditQuery): Promise<Readable>;
+  /** Erase details past their time, and sign what has waited long enough. @returns of how many entries the details went */
+  sweep(call: Call): Promise<number>;
+  /** Take over what other processes have signed. */
+  copyCheckpoints(): Promise<void>;
+  /** The position of the newest entry; 0 without one. */
+  headSequence(): Promise<number>;
+  /** The youngest signed position. @throws Error of the file */
+  signed(): Promise<CheckpointLine | undefined>;
+  /** Why the head of the chain is not signed as it should be, in words for the operator. */
+  state(): {
+    reason?: string;
+  };
+  /** Write what waits, and sign the head of the chain. */
+  close(): Promise<void>;
+}
 
 export interface AuditDeps {
   database: Database;
@@ -269,7 +326,7 @@ export interface AuditDeps {
   origin?: () => Promise<string>;
 }
 
-export function createAuditService(deps: AuditDeps) {
+export function createAuditService(deps: AuditDeps): AuditService {
   const { database, cursors, clock = systemClock, logger, detailsDays = 0, checkpoints, origin = () => Promise.resolve("") } = deps;
   const keeper = checkpoints?.keeper;
   const hiddenRecords = createHiddenIds();
@@ -290,39 +347,25 @@ export function createAuditService(deps: AuditDeps) {
   });
 
   return {
-    /** Queue an entry that is chained and inserted before the commit of this transaction; nothing survives a rollback. */
     record: (tx: Tx, entry: AuditInput): void => record(tx, entry),
 
-    /**
-     * Delete the details of entries about a person or a record and record that as an entry of its own: `after` says how many, and
-     * where in the chain. The entries themselves are never deleted.
-     * @returns how many lost their details
-     */
     async erase(tx: Tx, where: ErasedEntries, entry: Omit<AuditInput, "after"> & { after?: object }): Promise<number> {
       const { count, ranges } = await eraseDetails(tx, where);
       record(tx, { ...entry, after: { ...entry.after, details_erased: count, ranges }, erased: ranges });
       return count;
     },
 
-    /**
-     * Leave entries about some targets out of what a caller reads: records they may not know of. Each feature with such records tells its own,
-     * at start: what is added answers the ids of those targets.
-     */
     registerHiddenIds: hiddenRecords.add,
 
-    /** Remember an attempt that was refused; it becomes an entry within seconds. */
     noteDenied: denied.note,
-    /** Write the attempts that are due. */
     flushDenied: denied.flush,
 
-    /** Entries the caller may know of, newest first. @throws ProblemError permission_denied, invalid_cursor, validation_failed */
     async list(call: Call, query: ListAuditQuery): Promise<Page<AuditView>> {
       requirePermission(call, "audit.read");
       const { limit, cursor, count, ...filters } = ListAuditQuery.parse(query);
       return reader.page(call, "audit", await reader.searchOf(call, filters), { limit, cursor, count });
     },
 
-    /** What the acting user did, or what a key did that acts for nobody. @throws ProblemError permission_denied, invalid_cursor, validation_failed */
     async listOwn(call: Call, query: ListOwnAuditQuery): Promise<Page<AuditView>> {
       requirePermission(call, "audit.read_own");
       const { limit, cursor, count, ...filters } = ListOwnAuditQuery.parse(query);
@@ -331,35 +374,27 @@ export function createAuditService(deps: AuditDeps) {
       return reader.page(call, list, await reader.searchOf(call, filters, ownCondition(call)), { limit, cursor, count });
     },
 
-    /** Walk the chain, or a part of it. @throws ProblemError permission_denied */
     async verify(call: Call, query: VerifyAuditQuery = {}): Promise<AuditVerification> {
       requirePermission(call, "audit.read");
       return verifyLive(VerifyAuditQuery.parse(query));
     },
 
-    /** The youngest signed position of the chain, and the key it is proved with. @throws ProblemError permission_denied, unsupported_operation */
     async checkpoint(call: Call): Promise<CheckpointView> {
       requirePermission(call, "audit.read");
       return presentCheckpoint(required(keeper));
     },
 
-    /** Sign the head of the chain now, if it is new. @throws ProblemError permission_denied, unsupported_operation; Error of the file */
     async signHead(call: Call): Promise<CheckpointView> {
       requirePermission(call, "system.act");
       await required(keeper).write();
       return presentCheckpoint(required(keeper));
     },
 
-    /** The signed positions that the chain no longer has. @throws ProblemError permission_denied, unsupported_operation when it has all */
     async leftBehind(call: Call): Promise<LeftBehind> {
       requirePermission(call, "system.act");
       return findLeftBehind(restoring());
     },
 
-    /**
-     * Say that a backup was put back: those positions count no longer, and the chain goes on being signed.
-     * @throws ProblemError as `leftBehind`, validation_failed; Error of the file
-     */
     async acceptRestore(call: Call, input: RestoreInput): Promise<CheckpointView> {
       requirePermission(call, "system.act");
       const { reason } = RestoreInput.parse(input);
@@ -372,7 +407,6 @@ export function createAuditService(deps: AuditDeps) {
       return presentCheckpoint(required(keeper));
     },
 
-    /** Entries the caller may know of as lines of NDJSON, oldest first. @throws ProblemError permission_denied, validation_failed */
     async export(call: Call, query: ExportAuditQuery): Promise<Readable> {
       requirePermission(call, "audit.export");
       const filters = ExportAuditQuery.parse(query);
@@ -387,25 +421,19 @@ export function createAuditService(deps: AuditDeps) {
       return Readable.from(exportLines(head, oldestFirst(database.read, search, to), seesDetails), { objectMode: false });
     },
 
-    /** Erase details past their time, and sign what has waited long enough. @returns of how many entries the details went */
     async sweep(call: Call): Promise<number> {
       await keeper?.sweep();
       return retainDetails({ database, clock, record, days: detailsDays }, call);
     },
 
-    /** Take over what other processes have signed. */
     copyCheckpoints: async (): Promise<void> => keeper?.copy(),
 
-    /** The position of the newest entry; 0 without one. */
     headSequence: (): Promise<number> => lastOf(database.read),
 
-    /** The youngest signed position. @throws Error of the file */
     signed: async (): Promise<CheckpointLine | undefined> => keeper?.latest(),
 
-    /** Why the head of the chain is not signed as it should be, in words for the operator. */
     state: (): { reason?: string } => keeper?.state() ?? {},
 
-    /** Write what waits, and sign the head of the chain. */
     async close(): Promise<void> {
       await denied.close();
       await keeper?.close();

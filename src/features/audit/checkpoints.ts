@@ -21,7 +21,28 @@ export interface LeftBehind {
   until: string;
 }
 
-export type Checkpoints = ReturnType<typeof createCheckpoints>;
+export interface Checkpoints {
+  key: {
+    id: string;
+    publicKey: string;
+  };
+  /** Note that the chain has grown; after enough entries its head is signed, beside the request. */
+  note(given: Head): void;
+  write(): Promise<CheckpointLine | undefined>;
+  /** Sign that the chain goes on at a position, and that earlier lines beyond it count no longer. @throws Error of the file */
+  leaveBehind(given: LeftBehind, why: string): Promise<void>;
+  /** `write` when new entries have waited long enough. Never fails: what went wrong is logged and kept in `state`. */
+  sweep(): Promise<void>;
+  /** Add to the file what other processes have signed. */
+  copy(): Promise<void>;
+  latest(): Promise<CheckpointLine | undefined>;
+  /** What is wrong with the file, in words for the operator. */
+  state(): {
+    reason?: string;
+  };
+  /** Sign what is new, at a clean stop. */
+  close(): Promise<void>;
+}
 
 export interface CheckpointsDeps {
   path: string;
@@ -47,7 +68,7 @@ const whatToDo =
   "entries are missing, or a backup was put back. If it was you, run `provost audit checkpoint --after-restore --reason <text>`.";
 
 /** Keeps signed positions of the chain outside the database. */
-export function createCheckpoints(deps: CheckpointsDeps) {
+export function createCheckpoints(deps: CheckpointsDeps): Checkpoints {
   const { signer, minutes, entries = 1000, origin, head, hashAt, clock, logger, shared } = deps;
   const file = createCheckpointFile(deps.path);
   const isOurs = createLineCheck([signer]);
@@ -122,26 +143,20 @@ export function createCheckpoints(deps: CheckpointsDeps) {
 
   return {
     key: { id: signer.id, publicKey: signer.publicKey },
-    /** Note that the chain has grown; after enough entries its head is signed, beside the request. */
     note({ seq }: Head): void {
       newest = Math.max(newest, seq);
       // A file that refuses is asked again by the job, not by every entry.
       if (newest - known.seq >= entries && !isWriting && reason === undefined && isSigner()) void attempt();
     },
     write,
-    /** Sign that the chain goes on at a position, and that earlier lines beyond it count no longer. @throws Error of the file */
     async leaveBehind({ to, from, until }: LeftBehind, why: string): Promise<void> {
       const now = clock.now().toISOString();
       await inTurn(() => add({ ...to, at: now > until ? now : until, restored: { from, reason: why } }));
     },
-    /** `write` when new entries have waited long enough. Never fails: what went wrong is logged and kept in `state`. */
     sweep: (): Promise<void> => attempt(isDue),
-    /** Add to the file what other processes have signed. */
     copy: (): Promise<void> => inTurn(copy),
     latest,
-    /** What is wrong with the file, in words for the operator. */
     state: (): { reason?: string } => ({ ...(reason !== undefined && { reason }) }),
-    /** Sign what is new, at a clean stop. */
     async close(): Promise<void> {
       await turn;
       if (isSigner()) await attempt();

@@ -11,7 +11,18 @@ export interface StoredEntry {
 /** Answers the only column of every row, a JSON text. The statement holds no values of others. */
 export type RowQuery = (sql: string) => Promise<readonly string[]>;
 
-export type EntryReader = ReturnType<typeof createEntryReader>;
+export interface EntryReader {
+  /** The position of the last entry; 0 for an empty chain. */
+  head(): Promise<number>;
+  /** Entries after a position, at most to another one, in order. */
+  slice(after: number, to: number, limit: number): Promise<StoredEntry[]>;
+  /** Those of `slice` that say that they erased details. */
+  erasing(after: number, to: number): Promise<StoredEntry[] | never[]>;
+  /** Whether there is an entry with this hash. */
+  knows(hash: string): Promise<boolean>;
+  /** The first position with details and without an entry. */
+  stray(): Promise<number | undefined>;
+}
 
 const texts = [
   ["id", "id"],
@@ -53,7 +64,7 @@ const dialects = {
  * Reads entries with their details, past the models, so that a row no model could read is a finding and no failure.
  * @param hasErased false for a copy of a database from before entries named what they erased
  */
-export function createEntryReader(dialect: Dialect, query: RowQuery, hasErased = true) {
+export function createEntryReader(dialect: Dialect, query: RowQuery, hasErased = true): EntryReader {
   const { text, at, breakGlass, row } = dialects[dialect];
   const columns = texts.map(([, name]) => (name === "erased" && !hasErased ? "NULL" : text(`e.${name}`)));
   const chosen = row(["e.seq", at, breakGlass, text("p.salt"), text("p.payload"), ...columns].join(", "));
@@ -63,21 +74,16 @@ export function createEntryReader(dialect: Dialect, query: RowQuery, hasErased =
   const within = (after: number, to: number): string => `e.seq > ${after.toString()} AND e.seq <= ${to.toString()}`;
 
   return {
-    /** The position of the last entry; 0 for an empty chain. */
     async head(): Promise<number> {
       const [line = "[0]"] = await query(`SELECT ${row("COALESCE(MAX(e.seq), 0)")} AS line FROM audit_entries e`);
       return (JSON.parse(line) as [number])[0];
     },
-    /** Entries after a position, at most to another one, in order. */
     slice: (after: number, to: number, limit: number) => select(within(after, to), limit),
-    /** Those of `slice` that say that they erased details. */
     erasing: async (after: number, to: number) => (hasErased ? select(`${within(after, to)} AND e.erased IS NOT NULL`, to - after) : []),
-    /** Whether there is an entry with this hash. */
     async knows(hash: string): Promise<boolean> {
       if (!/^[0-9a-f]{64}$/.test(hash)) return false;
       return (await query(`SELECT ${row("e.seq")} AS line FROM audit_entries e WHERE e.hash = '${hash}'`)).length > 0;
     },
-    /** The first position with details and without an entry. */
     async stray(): Promise<number | undefined> {
       const beyond = "p.seq < 1 OR p.seq > (SELECT COALESCE(MAX(seq), 0) FROM audit_entries)";
       const [line] = await query(`SELECT ${row("p.seq")} AS line FROM audit_payloads p WHERE ${beyond} ORDER BY p.seq LIMIT 1`);

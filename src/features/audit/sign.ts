@@ -23,13 +23,17 @@ export interface PublicKey {
   publicKey: string;
 }
 
-export type CheckpointSigner = ReturnType<typeof createSigner>;
+export interface CheckpointSigner {
+  id: string;
+  publicKey: string;
+  sign(said: Omit<CheckpointLine, "sig" | "key" | "v">): CheckpointLine;
+}
 
 /** What RFC 8410 puts in front of the 32 bytes of a private key. */
 const pkcs8Head = Buffer.from("302e020100300506032b657004220420", "hex");
 
 /** @param seed 32 bytes, which are the private key */
-export function createSigner(seed: Buffer) {
+export function createSigner(seed: Buffer): CheckpointSigner {
   const key = createPrivateKey({ key: Buffer.concat([pkcs8Head, seed]), format: "der", type: "pkcs8" });
   const publicKey = createPublicKey(key).export({ format: "jwk" }).x ?? "";
   const id = keyIdOf(publicKey);

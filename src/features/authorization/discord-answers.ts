@@ -3,6 +3,7 @@ import { PermissionFlagsBits } from "discord-api-types/v10";
 import { z } from "zod";
 import { OAuthRefusal, type DiscordOAuth, type UserTokens } from "../../discord/oauth.ts";
 import { Snowflake } from "../../kernel/fields.ts";
+import { showText } from "../../kernel/storable.ts";
 import type { SeenServer } from "../intelligence/user-servers/user-servers.service.ts";
 
 const Me = z.object({ id: Snowflake });
@@ -10,7 +11,7 @@ const Guilds = z
   .array(
     z.object({
       id: Snowflake,
-      name: z.string().min(1).max(100),
+      name: z.string().min(1).max(100).transform(showText),
       icon: z.string().max(100).nullable(),
       owner: z.boolean(),
       permissions: z.string().regex(/^\d{1,40}$/),

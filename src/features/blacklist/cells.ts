@@ -1,3 +1,4 @@
+import { worded } from "../../kit/say.ts";
 import { isSnowflake } from "../../kernel/fields.ts";
 import { accountIn } from "../../kernel/written.ts";
 import { infoFields, type ImportRecord } from "./import/import.schema.ts";
@@ -103,7 +104,7 @@ export function cellsFor(record: Readonly<Record<string, unknown>>, names: reado
 function cellFor(value: unknown): string {
   if (value === undefined) return "";
   if (value === null) return nothing;
-  if (typeof value === "string") return value;
+  if (typeof value === "string") return worded(value);
   if (!Array.isArray(value)) return String(value);
   if (value.length === 0) return "";
   const isPlain = value.every((entry) => typeof entry === "string" && !entry.includes(";")) && !String(value[0]).startsWith("[");

@@ -132,7 +132,7 @@ export function draftFor({ input }: ReadyLine, call: Call, ranks: Ranks, now: Da
     return draft;
   } catch (error) {
     if (!(error instanceof ProblemError)) throw error;
-    return error.errors?.map((one) => lineErrorOf(one, {})) ?? [{ pointer: "/subject_id", code: error.code, detail: error.message }];
+    return error.errors?.map((one) => lineErrorOf(one, {})) ?? [{ pointer: "/subject_id", code: error.code, detail: error.said }];
   }
 }
 

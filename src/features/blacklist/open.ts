@@ -5,14 +5,25 @@ import { ProblemError, recordNotFound } from "../../kernel/errors.ts";
 import { requireRevision } from "../../kernel/revision.ts";
 import { isLive, requireOutranks, statusAt, type Ranks } from "./blacklist.policy.ts";
 
-export type Opening = ReturnType<typeof createOpening>;
+export interface Opening {
+  lock(tx: Tx, key: string): Promise<BlacklistRecord>;
+  requireImpartial(tx: Tx, row: BlacklistRecord): Promise<void>;
+  /** @throws ProblemError record_not_found */
+  find(key: string): Promise<BlacklistRecord>;
+  /**
+   * A record under its lock, to do something to it: in the revision the caller knows, about nobody above them.
+   * @param wanted whether it has to count still, or must not
+   * @throws ProblemError record_not_found, precondition_failed, invalid_transition, hierarchy_violation, conflict_of_interest
+   */
+  open(tx: Tx, key: string, given: OpeningOptions): Promise<BlacklistRecord>;
+}
 
 export interface OpeningDeps extends Deps<"database" | "reach"> {
   access: Ranks;
 }
 
 /** Finds records by what callers name them with. A key is an id or a number such as `BL-000123`. */
-export function createOpening({ database, access, reach }: OpeningDeps) {
+export function createOpening({ database, access, reach }: OpeningDeps): Opening {
   /** A record under its lock, whatever its status. @throws ProblemError record_not_found */
   async function lock(tx: Tx, key: string): Promise<BlacklistRecord> {
     const [found] = await tx.db.$select("BlacklistRecord", withKey(key), ["id"]);
@@ -44,18 +55,12 @@ export function createOpening({ database, access, reach }: OpeningDeps) {
     lock,
     requireImpartial,
 
-    /** @throws ProblemError record_not_found */
     async find(key: string): Promise<BlacklistRecord> {
       const [row] = await database.read.$select("BlacklistRecord", withKey(key));
       if (row === undefined) throw recordNotFound();
       return row;
     },
 
-    /**
-     * A record under its lock, to do something to it: in the revision the caller knows, about nobody above them.
-     * @param wanted whether it has to count still, or must not
-     * @throws ProblemError record_not_found, precondition_failed, invalid_transition, hierarchy_violation, conflict_of_interest
-     */
     async open(tx: Tx, key: string, { ifMatch, action, wanted }: OpeningOptions): Promise<BlacklistRecord> {
       const row = await lock(tx, key);
       requireRevision(ifMatch, row.revision);

@@ -63,7 +63,36 @@ export interface RecordChange {
 /** Which linked accounts are taken in, from the fewest to the most. */
 const altChoices = ["none", "confirmed", "probable"];
 
-export type BlacklistRecords = ReturnType<typeof createBlacklistRecords>;
+export interface BlacklistRecords {
+  change(tx: Tx, before: BlacklistRecord, changes: Changes, note: ChangeNote): Promise<RecordChange>;
+  expire(tx: Tx, row: BlacklistRecord): Promise<void>;
+  findHolder(
+    tx: Tx,
+    activeKey: string,
+  ): Promise<{
+    holder: BlacklistRecord | null;
+    over: BlacklistRecord | null;
+  }>;
+  /** Change records read under their locks, in few statements. @throws ProblemError storage_busy when somebody changed one meanwhile */
+  changeAll(tx: Tx, all: readonly ChangedRecord[]): Promise<void>;
+  /**
+   * Take the locks of several drafts in one order: the subjects, the records that hold them. The first draft takes the matches, and
+   * anyone who holds one of these waits for those.
+   */
+  lockSubjects(tx: Tx, drafts: readonly RecordDraft[]): Promise<void>;
+  /** Make a record, the last thing that the transaction does. @throws ProblemError duplicate_active_record */
+  create(tx: Tx, draft: RecordDraft, note: ChangeNote): Promise<RecordChange>;
+  /** Make a record, or strengthen the active one: its severity, its end and the linked accounts it takes in only ever grow. */
+  createOrMerge(
+    tx: Tx,
+    draft: RecordDraft,
+    note: ChangeNote,
+  ): Promise<
+    RecordChange & {
+      isMerged: boolean;
+    }
+  >;
+}
 
 interface RecordsDeps extends SideEffectDeps {
   /** The key of server hashes, the same that hashes people's servers. */
@@ -71,7 +100,7 @@ interface RecordsDeps extends SideEffectDeps {
 }
 
 /** Writes of records inside a given transaction: each keeps a version, an audit entry and the matches in step. */
-export function createBlacklistRecords({ serversKey, ...deps }: RecordsDeps) {
+export function createBlacklistRecords({ serversKey, ...deps }: RecordsDeps): BlacklistRecords {
   const { matches } = deps;
   const applySideEffects = createSideEffects(deps);
 
@@ -123,16 +152,11 @@ export function createBlacklistRecords({ serversKey, ...deps }: RecordsDeps) {
     expire,
     findHolder,
 
-    /** Change records read under their locks, in few statements. @throws ProblemError storage_busy when somebody changed one meanwhile */
     async changeAll(tx: Tx, all: readonly ChangedRecord[]): Promise<void> {
       await updateRows(tx, all);
       await applySideEffects(tx, all);
     },
 
-    /**
-     * Take the locks of several drafts in one order: the subjects, the records that hold them. The first draft takes the matches, and
-     * anyone who holds one of these waits for those.
-     */
     async lockSubjects(tx: Tx, drafts: readonly RecordDraft[]): Promise<void> {
       const keys = [...new Set(drafts.map(activeKeyOf))].toSorted();
       for (const key of keys) await tx.lock(`blacklist:${key}`);
@@ -145,7 +169,6 @@ export function createBlacklistRecords({ serversKey, ...deps }: RecordsDeps) {
       for (const { id } of holders) await tx.lock(`blacklist:${id}`);
     },
 
-    /** Make a record, the last thing that the transaction does. @throws ProblemError duplicate_active_record */
     async create(tx: Tx, draft: RecordDraft, note: ChangeNote): Promise<RecordChange> {
       const { holder, over } = await findHolder(tx, activeKeyOf(draft));
       if (holder === null) return insert(tx, draft, note, { over, isLast: true });
@@ -155,7 +178,6 @@ export function createBlacklistRecords({ serversKey, ...deps }: RecordsDeps) {
       });
     },
 
-    /** Make a record, or strengthen the active one: its severity, its end and the linked accounts it takes in only ever grow. */
     async createOrMerge(tx: Tx, draft: RecordDraft, note: ChangeNote): Promise<RecordChange & { isMerged: boolean }> {
       const { holder, over } = await findHolder(tx, activeKeyOf(draft));
       if (holder === null) return { ...(await insert(tx, draft, note, { over, isLast: false })), isMerged: false };

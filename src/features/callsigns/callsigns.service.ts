@@ -1,6 +1,6 @@
 import type { Deps } from "../deps.ts";
 import { earliestOf } from "../../database/earliest.ts";
-import type { CallsignSlot } from "../../generated/sqlite/client.ts";
+import type { CallsignSlot, CallsignPool } from "../../generated/sqlite/client.ts";
 import { choose, type CallsignWish, isFree, type Choice, type OpenWish } from "./choice.ts";
 import { type CallsignReader, holderKeyOf } from "./keys.ts";
 import {
@@ -15,6 +15,7 @@ import {
   isHolding,
   SlotStand,
   type CallsignNote,
+  type SlotDraft,
 } from "./records.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
 import { sweepIsolated } from "../../kernel/isolated.ts";
@@ -186,7 +187,62 @@ async function canPutBack({ db }: Tx, row: CallsignSlot, left: SlotStand, before
   return other === null || other.id === row.id;
 }
 
-export type CallsignsService = ReturnType<typeof createCallsignsService>;
+export interface CallsignsService {
+  /** Free the numbers whose reservation or rest is over. For the job that runs each minute. @returns how many */
+  sweep(call: Call): Promise<number>;
+  /** When the next reservation or rest ends. */
+  nextDue(): Promise<Date | null>;
+  /**
+   * Take back what `allocateInTx` or `holdAllInTx` did: what was given rests, what rests is given back while its number and its
+   * person are free for it. What somebody else changed since is left as it is. Harmless the second time.
+   * @param undo as it was stored
+   */
+  undoInTx(tx: Tx, undo: unknown, note: CallsignNote): Promise<Undone>;
+  /**
+   * Keep a number for somebody, or for nobody yet, until the time of the pool is over. What is theirs already stays as it is.
+   * @throws ProblemError invalid_transition when there is no such pool; pool_exhausted with `capacity`
+   */
+  reserveInTx(tx: Tx, wish: OpenWish & CallsignNote): Promise<Taken>;
+  /**
+   * Give somebody a callsign of a pool; who has one keeps it.
+   * @throws ProblemError invalid_transition when there is no such pool; pool_exhausted with `capacity`
+   */
+  allocateInTx(tx: Tx, wish: CallsignWish & CallsignNote): Promise<Allocation>;
+  /**
+   * Let every callsign of a person rest: nobody else gets its number meanwhile.
+   * @param note `days` it rests; as long as each pool says by default
+   */
+  holdAllInTx(
+    tx: Tx,
+    userId: string,
+    note: CallsignNote & {
+      days?: number | undefined;
+    },
+  ): Promise<HeldCallsigns>;
+  records: {
+    lock(
+      tx: Tx,
+      {
+        userId,
+        pools,
+      }: {
+        userId?: string;
+        pools: readonly string[];
+      },
+    ): Promise<void>;
+    place(tx: Tx, draft: SlotDraft, stand: SlotStand, note: CallsignNote): Promise<CallsignSlot | null>;
+    change: (tx: Tx, row: CallsignSlot, stand: SlotStand, note: CallsignNote, userId?: string | null) => Promise<CallsignSlot>;
+    clear(tx: Tx, { pool, number, userId }: Pick<SlotDraft, "pool" | "number" | "userId">, { permission }: CallsignNote): Promise<void>;
+    tellIfLow(tx: Tx, pool: CallsignPool): Promise<void>;
+  };
+  /** Whether there is a pool of that key. */
+  knowsPool(db: CallsignReader, key: string): Promise<boolean>;
+  /**
+   * What `allocateInTx` would give, without taking it.
+   * @throws ProblemError invalid_transition when there is no such pool; pool_exhausted with `capacity`
+   */
+  peekInTx(db: CallsignReader, wish: CallsignWish): Promise<CallsignPeek>;
+}
 
 export type CallsignsDeps = CallsignRecordsDeps & Omit<CallsignSweepDeps, "records">;
 
@@ -199,18 +255,13 @@ export interface CallsignPeek {
 }
 
 /** Callsigns from pools of numbers: a number has one holder, and a person one callsign of a pool. */
-export function createCallsignsService({ database, audit, events, lines, clock, logger }: CallsignsDeps) {
+export function createCallsignsService({ database, audit, events, lines, clock, logger }: CallsignsDeps): CallsignsService {
   const records = createCallsignRecords({ audit, events, lines });
   return {
     records,
-    /** Whether there is a pool of that key. */
     knowsPool: async (db: CallsignReader, key: string): Promise<boolean> =>
       (await db.callsignPool.findUnique({ where: { key }, select: { key: true } })) !== null,
 
-    /**
-     * What `allocateInTx` would give, without taking it.
-     * @throws ProblemError invalid_transition when there is no such pool; pool_exhausted with `capacity`
-     */
     async peekInTx(db: CallsignReader, wish: CallsignWish): Promise<CallsignPeek> {
       const { pool, number, callsign, own } = await choose(db, wish, clock.now());
       return { pool: pool.key, number, callsign, reused: own !== null };

@@ -49,7 +49,23 @@ export interface CallsignRecordsDeps extends Deps<"audit" | "events"> {
   lines: RosterService["lines"];
 }
 
-export type CallsignRecords = ReturnType<typeof createCallsignRecords>;
+export interface CallsignRecords {
+  /** One person's callsigns first, then the pools: in one order, two transactions never wait for each other. */
+  lock(
+    tx: Tx,
+    options: {
+      userId?: string;
+      pools: readonly string[];
+    },
+  ): Promise<void>;
+  /** Write down a number nobody has. @returns null when somebody else has taken it meanwhile, or they have another one of the pool */
+  place(tx: Tx, draft: SlotDraft, stand: SlotStand, note: CallsignNote): Promise<CallsignSlot | null>;
+  change(tx: Tx, row: CallsignSlot, stand: SlotStand, note: CallsignNote, userId?: string | null): Promise<CallsignSlot>;
+  /** Free what is in the way of a number or a person though its time is over. */
+  clear(tx: Tx, about: Pick<SlotDraft, "pool" | "number" | "userId">, given: CallsignNote): Promise<void>;
+  /** Say once that a pool runs low: when the number just taken has brought it so far. */
+  tellIfLow(tx: Tx, pool: CallsignPool): Promise<void>;
+}
 
 /** Why a slot ended that time has freed. */
 export const timeIsOver = say("callsigns.its-time-is-over");
@@ -81,7 +97,7 @@ export interface SlotDraft {
 }
 
 /** Writes of slots inside a given transaction: each keeps the audit and the events in step. */
-export function createCallsignRecords({ audit, events, lines }: CallsignRecordsDeps) {
+export function createCallsignRecords({ audit, events, lines }: CallsignRecordsDeps): CallsignRecords {
   /** Who has a callsign, and since when, is part of their history. */
   async function remember(tx: Tx, row: CallsignSlot, before: SlotStand | null, { causeReference, reason }: CallsignNote): Promise<void> {
     const { pool, callsign, userId } = row;
@@ -122,13 +138,11 @@ export function createCallsignRecords({ audit, events, lines }: CallsignRecordsD
   }
 
   return {
-    /** One person's callsigns first, then the pools: in one order, two transactions never wait for each other. */
     async lock(tx: Tx, { userId, pools }: { userId?: string; pools: readonly string[] }): Promise<void> {
       if (userId !== undefined) await tx.lock(`callsign-holder:${userId}`);
       for (const pool of new Set(pools.toSorted())) await tx.lock(`callsigns:${pool}`);
     },
 
-    /** Write down a number nobody has. @returns null when somebody else has taken it meanwhile, or they have another one of the pool */
     async place(tx: Tx, draft: SlotDraft, stand: SlotStand, note: CallsignNote): Promise<CallsignSlot | null> {
       const row = {
         id: uuid7(tx.now.getTime()),
@@ -145,7 +159,6 @@ export function createCallsignRecords({ audit, events, lines }: CallsignRecordsD
 
     change,
 
-    /** Free what is in the way of a number or a person though its time is over. */
     async clear(
       tx: Tx,
       { pool, number, userId }: Pick<SlotDraft, "pool" | "number" | "userId">,
@@ -158,7 +171,6 @@ export function createCallsignRecords({ audit, events, lines }: CallsignRecordsD
       }
     },
 
-    /** Say once that a pool runs low: when the number just taken has brought it so far. */
     async tellIfLow(tx: Tx, pool: CallsignPool): Promise<void> {
       const numbers = numbersOf(pool);
       const { capacity } = numbers;

@@ -19,6 +19,9 @@ import {
   ReleaseInput,
   RetireInput,
   TransferInput,
+  type NextInput,
+  type NextView,
+  type LookUpQuery,
 } from "./callsigns.schema.ts";
 import type { CallsignsService } from "./callsigns.service.ts";
 import { fieldError, validationProblem, type FieldError, ProblemError } from "../../kernel/errors.ts";
@@ -241,7 +244,31 @@ function existing({ slot }: Located): CallsignSlot {
   return slot;
 }
 
-export type CallsignRegistry = ReturnType<typeof createCallsignRegistry>;
+export interface CallsignRegistry {
+  /** Callsigns that somebody has, had or may not have, by pool and number. */
+  list(call: Call, query: SlotsQuery): Promise<Page<SlotView>>;
+  /** The live slot of a callsign, or that nobody has it, or that there is no such one. @throws ProblemError validation_failed */
+  get(call: Call, callsign: string, query: CallsignQuery): Promise<SlotView>;
+  /** Keep free numbers from being given. All or none. @throws ProblemError validation_failed, invalid_transition */
+  block(call: Call, given: BlockInput): Promise<BlockView>;
+  /** Let blocked numbers be given again. @throws ProblemError validation_failed, invalid_transition */
+  unblock(call: Call, given: BlockInput): Promise<BlockView>;
+  /** Take a callsign from its holder; it rests. @throws ProblemError validation_failed, precondition_failed, hierarchy_violation, invalid_transition */
+  release(call: Call, named: Named, given: ReleaseInput): Promise<SlotView>;
+  /** Take a callsign from its holder and give it to somebody else. @throws ProblemError as `release` */
+  transfer(call: Call, named: Named, given: TransferInput): Promise<SlotView>;
+  /** Never give a callsign again. @throws ProblemError as `release` */
+  retire(call: Call, named: Named, given: RetireInput): Promise<SlotView>;
+  /** Let a retired callsign be given again. @throws ProblemError as `release` */
+  unretire(call: Call, named: Named, given: RetireInput): Promise<SlotView>;
+  /**
+   * Give somebody a callsign, keep one for a while, or look what would be given.
+   * @throws ProblemError validation_failed, pool_exhausted with `capacity`, invalid_transition, permission_denied
+   */
+  next(call: Call, given: NextInput): Promise<NextView>;
+  /** What somebody would be given now. Takes nothing. @throws ProblemError validation_failed */
+  lookUp(call: Call, query: LookUpQuery): Promise<NextView>;
+}
 
 export interface CallsignRegistryDeps extends Deps<"database" | "cursors" | "clock"> {
   access: Pick<AccessDirectory, "of" | "role" | "roles">;
@@ -253,7 +280,14 @@ type Where = Prisma.CallsignSlotWhereInput;
 const list = "callsigns";
 
 /** Callsigns as staff and clients see them: asked for, looked at, given back. */
-export function createCallsignRegistry({ database, access, permissions, callsigns, cursors, clock }: CallsignRegistryDeps) {
+export function createCallsignRegistry({
+  database,
+  access,
+  permissions,
+  callsigns,
+  cursors,
+  clock,
+}: CallsignRegistryDeps): CallsignRegistry {
   const { place, ...moves } = createMoves({ database, access, permissions, callsigns });
   const { locate } = createFinder(access);
 
@@ -262,7 +296,6 @@ export function createCallsignRegistry({ database, access, permissions, callsign
     ...moves,
     ...createBlocks({ database, access, callsigns, moves: { place } }),
 
-    /** Callsigns that somebody has, had or may not have, by pool and number. */
     async list(call: Call, query: SlotsQuery): Promise<Page<SlotView>> {
       requirePermission(call, callsignsPolicy.read);
       const asked = SlotsQuery.parse(query);
@@ -285,7 +318,6 @@ export function createCallsignRegistry({ database, access, permissions, callsign
       return withTotal(page, { count }, () => database.read.callsignSlot.count({ where }));
     },
 
-    /** The live slot of a callsign, or that nobody has it, or that there is no such one. @throws ProblemError validation_failed */
     async get(call: Call, callsign: string, { pool }: CallsignQuery): Promise<SlotView> {
       requirePermission(call, callsignsPolicy.read);
       const now = clock.now();

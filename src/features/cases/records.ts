@@ -64,10 +64,25 @@ export interface NewCase {
 type Ending = "outcome" | "outcomeReason" | "closedBy" | "closedAt" | "deletedAt" | "deletedBy";
 const notEnded = { outcome: null, outcomeReason: null, closedBy: null, closedAt: null, deletedAt: null, deletedBy: null };
 
-export type CaseRecords = ReturnType<typeof createCaseRecords>;
+export interface CaseRecords {
+  viewerOf(call: Call, db: LinkReader): Promise<Viewer>;
+  /**
+   * A case for work on it: under its lock, with what belongs to it, for a caller who may see it, is not in it and outranks those who are.
+   * @param key id or number
+   * @throws ProblemError permission_denied, record_not_found, conflict_of_interest, hierarchy_violation, precondition_failed,
+   * invalid_transition
+   */
+  open(tx: Tx, key: string, permission: PermissionKey, options?: OpenOptions): Promise<WholeCase>;
+  /** Something was added to a case read by `open`: it counts as changed now, in the same revision. */
+  touch(tx: Tx, row: WholeCase, news: CaseNews): Promise<void>;
+  /** Make a case. Its number is taken here: whatever else the transaction locks, it locks before. */
+  insert(tx: Tx, given: NewCase, newsOf: (row: WholeCase) => CaseNews): Promise<WholeCase>;
+  /** Change the fields of a case read by `open`. */
+  change(tx: Tx, row: WholeCase, fields: Prisma.CaseUncheckedUpdateInput, news: CaseNews): Promise<WholeCase>;
+}
 
 /** Cases inside a given transaction: who may work on one, and what is told of a change. */
-export function createCaseRecords({ audit, events, access, reach }: CaseRecordsDeps) {
+export function createCaseRecords({ audit, events, access, reach }: CaseRecordsDeps): CaseRecords {
   /** Who asks, with their further accounts. */
   async function viewerOf(call: Call, db: LinkReader): Promise<Viewer> {
     return { call, accounts: call.actor === null ? [] : await reach.linkedAccountsOf(db, call.actor.id) };
@@ -99,12 +114,6 @@ export function createCaseRecords({ audit, events, access, reach }: CaseRecordsD
   return {
     viewerOf,
 
-    /**
-     * A case for work on it: under its lock, with what belongs to it, for a caller who may see it, is not in it and outranks those who are.
-     * @param key id or number
-     * @throws ProblemError permission_denied, record_not_found, conflict_of_interest, hierarchy_violation, precondition_failed,
-     * invalid_transition
-     */
     async open(tx: Tx, key: string, permission: PermissionKey, options: OpenOptions = {}): Promise<WholeCase> {
       const { move = "update", ifMatch, isDeleted = false } = options;
       requirePermission(tx.call, permission);
@@ -121,14 +130,12 @@ export function createCaseRecords({ audit, events, access, reach }: CaseRecordsD
       return row;
     },
 
-    /** Something was added to a case read by `open`: it counts as changed now, in the same revision. */
     async touch(tx: Tx, row: WholeCase, news: CaseNews): Promise<void> {
       if (row.updatedAt < tx.now) await tx.db.case.updateMany({ where: { id: row.id }, data: { updatedAt: tx.now } });
       row.updatedAt = tx.now;
       recordChange(tx, row, news);
     },
 
-    /** Make a case. Its number is taken here: whatever else the transaction locks, it locks before. */
     async insert(tx: Tx, { fields, subjects, team, labels }: NewCase, newsOf: (row: WholeCase) => CaseNews): Promise<WholeCase> {
       const id = uuid7(tx.now.getTime());
       const made: Case = {
@@ -167,7 +174,6 @@ export function createCaseRecords({ audit, events, access, reach }: CaseRecordsD
       return row;
     },
 
-    /** Change the fields of a case read by `open`. */
     async change(tx: Tx, row: WholeCase, fields: Prisma.CaseUncheckedUpdateInput, news: CaseNews): Promise<WholeCase> {
       const data = { ...fields, revision: row.revision + 1, updatedAt: tx.now };
       const changed = await wholeCase(tx, await tx.db.case.update({ where: { id: row.id }, data }));

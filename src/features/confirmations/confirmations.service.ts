@@ -18,7 +18,7 @@ import { keyOf, withoutInput, answersOf, needsOf, statusAt, type ConfirmationRow
 import { type ConfirmationView, type ListConfirmationsQuery, DeclineConfirmationInput, type Need } from "./confirmations.schema.ts";
 import { say } from "../../kit/say.ts";
 import { ZodError } from "zod";
-import { isHeld } from "../../kernel/held.ts";
+import { isHeld, type Held } from "../../kernel/held.ts";
 import { isRevision, requireRevision } from "../../kernel/revision.ts";
 
 interface DecideDeps extends Deps<"reach"> {
@@ -257,7 +257,46 @@ function refusalOf(error: unknown): RefusedChangeError | undefined {
   return new RefusedChangeError(new ProblemError(code, { detail, cause: problem, ...(extra !== undefined && { extra }) }));
 }
 
-export type ConfirmationsService = ReturnType<typeof createConfirmationsService>;
+export interface ConfirmationsService {
+  /** @throws ProblemError record_not_found when it does not exist or is not the caller's business */
+  get(call: Call, key: string): Promise<ConfirmationView>;
+  /** What waits for the caller's word and what they have asked for, newest first. */
+  list(call: Call, query: ListConfirmationsQuery): Promise<Page<ConfirmationView>>;
+  /** Hold every change that waits until the end, before anything that one of them may change. */
+  lock(tx: Tx): Promise<void>;
+  /**
+   * Let what was asked with a key end with it: at once when it is revoked, but for the change being carried out, and else no later than
+   * the key. The caller holds {@link lock}.
+   */
+  endWithKey(tx: Tx, given: Pick<ApiKey, "id" | "revokedAt" | "expiresAt">): Promise<void>;
+  /** Let every change that waits and is about a person come to nothing, but the one being carried out. */
+  endAbout(tx: Tx, userId: string): Promise<void>;
+  /** End held changes that nobody confirmed in time; returns how many. For the job that runs each minute. */
+  expireDue(call: Call): Promise<number>;
+  /** When the next held change expires. */
+  nextDue(): Promise<Date | null>;
+  /**
+   * Say yes, as the person who asked (in Discord) or as the second person. The last yes carries the change out. Who says it again gets
+   * the answer again (`call.replayed`), and nothing happens.
+   * @param key id or code
+   * @throws ProblemError record_not_found, precondition_failed, invalid_transition (not the caller's turn), conflict_of_interest,
+   * permission_denied, cannot_grant_unheld, hierarchy_violation, and what the change itself is refused with: then it has failed permanently
+   */
+  confirm(call: Call, key: string, ifMatch?: number): Promise<ConfirmationView>;
+  /** Say no, as the person who asked or as a possible second person; again as with `confirm`. @throws ProblemError as `confirm` */
+  decline(call: Call, key: string, input?: DeclineConfirmationInput, ifMatch?: number): Promise<ConfirmationView>;
+  /** Name the way a held change of this action is carried out; once, at start. */
+  register(action: string, apply: Apply): void;
+  /** Name the way held calls of these operations are carried out; once, at start. */
+  registerOperations(names: readonly string[], run: RunOperation): void;
+  /**
+   * Ask, inside the service method's transaction and after all its checks, whether a change has to wait. If so it is kept, and what is
+   * returned is the service method's answer; if not, undefined, and the service method goes on.
+   * @throws ProblemError acting_user_required when nobody could confirm it, validation_failed when it cannot be shown whole, rate_limited when too much waits for this person,
+   * invalid_transition when it is being carried out and would do more than what was confirmed
+   */
+  hold(tx: Tx, change: Confirmable): Promise<Held | undefined>;
+}
 
 export interface ConfirmationsDeps extends Deps<"database" | "cursors" | "reach" | "logger"> {
   audit: AuditService;
@@ -273,35 +312,26 @@ export interface ConfirmationsDeps extends Deps<"database" | "cursors" | "reach"
 }
 
 /** Changes that wait for a word in Discord, for a second person, or for both. */
-export function createConfirmationsService(deps: ConfirmationsDeps) {
+export function createConfirmationsService(deps: ConfirmationsDeps): ConfirmationsService {
   const { database, access, reach, cursors, clock = systemClock, logger } = deps;
   const actions = new Map<string, Apply>();
   const operations = new Map<string, RunOperation>();
   const records = createConfirmationRecords(deps);
 
   return {
-    /** Name the way a held change of this action is carried out; once, at start. */
     register(action: string, apply: Apply): void {
       if (actions.has(action)) throw new Error(`${action} is registered already`);
       actions.set(action, apply);
     },
 
-    /** Name the way held calls of these operations are carried out; once, at start. */
     registerOperations(names: readonly string[], run: RunOperation): void {
       for (const name of names) operations.set(name, run);
     },
 
-    /**
-     * Ask, inside the service method's transaction and after all its checks, whether a change has to wait. If so it is kept, and what is
-     * returned is the service method's answer; if not, undefined, and the service method goes on.
-     * @throws ProblemError acting_user_required when nobody could confirm it, validation_failed when it cannot be shown whole, rate_limited when too much waits for this person,
-     * invalid_transition when it is being carried out and would do more than what was confirmed
-     */
     hold: createHold({ ...deps, isKnown: (action) => actions.has(action) || operations.has(action) }),
     ...createDecisions({ database, clock, records, access, reach, actions, operations }),
     ...createSweep({ database, records, clock, logger }),
 
-    /** @throws ProblemError record_not_found when it does not exist or is not the caller's business */
     async get(call: Call, key: string): Promise<ConfirmationView> {
       requirePermission(call, confirmationsPermission);
       const where = keyOf(key);
@@ -310,7 +340,6 @@ export function createConfirmationsService(deps: ConfirmationsDeps) {
       return presentConfirmation(call, row, clock.now());
     },
 
-    /** What waits for the caller's word and what they have asked for, newest first. */
     async list(call: Call, query: ListConfirmationsQuery): Promise<Page<ConfirmationView>> {
       requirePermission(call, confirmationsPermission);
       const { limit, cursor } = query;

@@ -22,7 +22,20 @@ interface EventsDeps {
   changes?: Changes;
 }
 
-export type EventsService = ReturnType<typeof createEventsService>;
+export interface EventsService {
+  /** Queue an event that is numbered and inserted when the work of the transaction is done. */
+  emit(tx: Tx, event: EventInput): void;
+  /** See events as they are told, in their transactions: for what has to follow together with them. */
+  onEmit(tap: (tx: Tx, event: EventInput) => void): void;
+  /** Whether fewer people may be told of an event of the journal than of others of its type. */
+  isForFew(options: { type: string; permission: string }): boolean;
+  /** Hear that events were committed, of this process and of others. */
+  onCommit(listener: () => void): void;
+  /** Hear that another process may have committed events, soon and once for many: for work that hears of what this one does by itself. */
+  onOthers(listener: () => void): void;
+  /** Delete the oldest events once they are seven days old, a bounded part at a time; the newest stays. Answers how many. */
+  sweep(call: Call): Promise<number>;
+}
 
 const keptMs = 7 * 86_400_000;
 const sweptAtOnce = 5000;
@@ -31,12 +44,11 @@ const sweptAtOnce = 5000;
 const gatherOthersMs = 200;
 
 /** The outbox: events are written in the transaction of what they tell of, and come to nothing with it. */
-export function createEventsService({ database, clock = systemClock, changes = createChanges() }: EventsDeps) {
+export function createEventsService({ database, clock = systemClock, changes = createChanges() }: EventsDeps): EventsService {
   const heard = new WeakSet<Tx>();
   const taps = new Set<(tx: Tx, event: EventInput) => void>();
 
   return {
-    /** Queue an event that is numbered and inserted when the work of the transaction is done. */
     emit(tx: Tx, event: EventInput): void {
       tx.append(outbox, event);
       for (const tap of taps) tap(tx, event);
@@ -45,19 +57,15 @@ export function createEventsService({ database, clock = systemClock, changes = c
       tx.afterCommit(() => changes.tell("outbox_events", { isOwn: true }));
     },
 
-    /** See events as they are told, in their transactions: for what has to follow together with them. */
     onEmit(tap: (tx: Tx, event: EventInput) => void): void {
       taps.add(tap);
     },
 
-    /** Whether fewer people may be told of an event of the journal than of others of its type. */
     isForFew: ({ type, permission }: { type: string; permission: string }): boolean =>
       eventTypes[type as EventType].permission !== permission,
 
-    /** Hear that events were committed, of this process and of others. */
     onCommit: (listener: () => void): void => changes.listen("outbox_events", listener),
 
-    /** Hear that another process may have committed events, soon and once for many: for work that hears of what this one does by itself. */
     onOthers(listener: () => void): void {
       let timer: NodeJS.Timeout | undefined;
       const tell = (): void => {
@@ -69,7 +77,6 @@ export function createEventsService({ database, clock = systemClock, changes = c
       });
     },
 
-    /** Delete the oldest events once they are seven days old, a bounded part at a time; the newest stays. Answers how many. */
     async sweep(call: Call): Promise<number> {
       requirePermission(call, eventsPolicy.sweep);
       const oldest = await database.read.outboxEvent.findMany({

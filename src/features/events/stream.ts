@@ -29,7 +29,12 @@ export interface StreamOptions {
   onClose: () => void;
 }
 
-export type EventStream = ReturnType<typeof createEventStream>;
+export interface EventStream {
+  body: Readable;
+  end(): void;
+  /** Tell it of new events. */
+  noteGrowth(events: readonly Told[]): void;
+}
 
 const bufferedBytes = 16 * 1024;
 
@@ -37,7 +42,7 @@ const bufferedBytes = 16 * 1024;
  * One client's stream. Frames are made when the client takes them, so a slow reader costs no memory; the events themselves wait
  * in the database.
  */
-export function createEventStream({ tail, viewer, start, isWanted, pace, onClose }: StreamOptions) {
+export function createEventStream({ tail, viewer, start, isWanted, pace, onClose }: StreamOptions): EventStream {
   let isOver = false;
   let isPingDue = false;
   let checking: Promise<void> | undefined;
@@ -102,7 +107,6 @@ export function createEventStream({ tail, viewer, start, isWanted, pace, onClose
   return {
     body,
     end,
-    /** Tell it of new events. */
     noteGrowth(events: readonly Told[]): void {
       if (reader.isBehind()) return void body.destroy();
       if (events.some(({ type }) => type.startsWith("api_key."))) checking = check();
@@ -133,10 +137,16 @@ function bodyOf(frames: AsyncGenerator<string, void, void>, reader: Reader, onDe
   return body;
 }
 
-type Reader = ReturnType<typeof createReader>;
+interface Reader {
+  asks(): undefined;
+  gets(): void;
+  /** Nothing was taken since the question before. */
+  isStuck(): boolean;
+  isBehind(): boolean;
+}
 
 /** Notices a reader that stopped taking what is there. */
-function createReader({ eventsBehind, behindMs }: Pace, last: () => number) {
+function createReader({ eventsBehind, behindMs }: Pace, last: () => number): Reader {
   let isAsking = false;
   let taken = 0;
   let takenBefore = -1;
@@ -148,7 +158,6 @@ function createReader({ eventsBehind, behindMs }: Pace, last: () => number) {
       taken += 1;
       stopped = { at: performance.now(), last: last() };
     },
-    /** Nothing was taken since the question before. */
     isStuck(): boolean {
       const isStuck = !isAsking && taken === takenBefore;
       takenBefore = taken;

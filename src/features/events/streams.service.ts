@@ -3,7 +3,7 @@ import type { Readable } from "node:stream";
 import type { Logger } from "../../database/database.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
 import { fieldError, ProblemError } from "../../kernel/errors.ts";
-import { createHiddenIds } from "../../kernel/visibility.ts";
+import { createHiddenIds, type HiddenIds } from "../../kernel/visibility.ts";
 import { createPlaces, eventsPolicy, presentEvent, requireReadable, type Told } from "./events.policy.ts";
 import { FollowEventsQuery, typesOf } from "./events.schema.ts";
 import type { EventsService } from "./events.service.ts";
@@ -19,13 +19,49 @@ export interface StreamsDeps extends Omit<ViewerDeps, "hiddenIds"> {
   pollMs?: number;
 }
 
-export type EventStreamsService = ReturnType<typeof createEventStreams>;
+export interface EventStreamsService {
+  /**
+   * Leave events about some records out of what a caller is told. Each feature with such records tells its own, at start: what is added
+   * answers their ids.
+   */
+  registerHiddenIds(source: HiddenIds): void;
+  /**
+   * Follow events: frames of text/event-stream, from after a known event or from now on, until the caller leaves or may not listen
+   * any more. Holds no transaction and writes nothing.
+   * @param lastEventId the position of a client that comes back, as it sent it
+   * @throws ProblemError permission_denied, acting_user_not_staff, rate_limited, overloaded, shutting_down
+   */
+  follow(call: Call, given: FollowEventsQuery, lastEventId?: string): Promise<Readable>;
+  /**
+   * Follow as a part of the service: the same events from the same memory, seen through the viewers it asks for.
+   * @param hear told of every batch once `after` has it
+   * @returns the way to end it
+   */
+  join(hear: (grown: readonly Told[]) => void): Promise<() => void>;
+  /** The next events after a number, for whoever has joined; empty at the end. */
+  after(seq: number, most?: number): readonly Told[] | Promise<readonly Told[]>;
+  /** An event by its id, as long as it is kept. */
+  eventOf(id: string): Promise<Told | undefined>;
+  /** What somebody sees of the events, as they stand at each moment. @throws ProblemError credential_revoked */
+  viewerOf(call: Call): Promise<Viewer>;
+  typesOf(filter: string): ReadonlySet<string>;
+  /**
+   * Refuse names that stand for no type, and somebody who would hear nothing.
+   * @param names types, or `prefix.*`; none: everything
+   * @throws ProblemError validation_failed, permission_denied, acting_user_not_staff
+   */
+  requireTypes(call: Call, names: readonly string[]): void;
+  /** How many clients follow now. */
+  count(): number;
+  /** End every stream; resolves when all are gone, a second later at most. */
+  close(): Promise<void>;
+}
 
 const usualPace: Pace = { pingMs: 15_000, eventsBehind: 1000, behindMs: 1000, endMs: 1000 };
 const defaultPlaces = { all: 100, perKey: 5 };
 const positionForm = /^\d{1,15}$/;
 
-export function createEventStreams(deps: StreamsDeps) {
+export function createEventStreams(deps: StreamsDeps): EventStreamsService {
   const { database, events, logger, places: limits = defaultPlaces, pollMs = 1000 } = deps;
   const pace = { ...usualPace, ...deps.pace };
   const streams = new Set<EventStream>();
@@ -86,18 +122,8 @@ export function createEventStreams(deps: StreamsDeps) {
   }
 
   return {
-    /**
-     * Leave events about some records out of what a caller is told. Each feature with such records tells its own, at start: what is added
-     * answers their ids.
-     */
     registerHiddenIds: hiddenRecords.add,
 
-    /**
-     * Follow events: frames of text/event-stream, from after a known event or from now on, until the caller leaves or may not listen
-     * any more. Holds no transaction and writes nothing.
-     * @param lastEventId the position of a client that comes back, as it sent it
-     * @throws ProblemError permission_denied, acting_user_not_staff, rate_limited, overloaded, shutting_down
-     */
     async follow(call: Call, given: FollowEventsQuery, lastEventId?: string): Promise<Readable> {
       requirePermission(call, eventsPolicy.follow);
       const { types, after } = FollowEventsQuery.parse(given);
@@ -106,11 +132,6 @@ export function createEventStreams(deps: StreamsDeps) {
       return open(call, wanted, positionOf(lastEventId) ?? after);
     },
 
-    /**
-     * Follow as a part of the service: the same events from the same memory, seen through the viewers it asks for.
-     * @param hear told of every batch once `after` has it
-     * @returns the way to end it
-     */
     async join(hear: (grown: readonly Told[]) => void): Promise<() => void> {
       const { newest } = await tail.ends();
       if (!isFollowed()) tail.skip(newest);
@@ -118,21 +139,13 @@ export function createEventStreams(deps: StreamsDeps) {
       look();
       return () => void parts.delete(hear);
     },
-    /** The next events after a number, for whoever has joined; empty at the end. */
     after: tail.after,
-    /** An event by its id, as long as it is kept. */
     async eventOf(id: string): Promise<Told | undefined> {
       const row = await database.read.outboxEvent.findUnique({ where: { id } });
       return row === null ? undefined : presentEvent(row);
     },
-    /** What somebody sees of the events, as they stand at each moment. @throws ProblemError credential_revoked */
     viewerOf,
     typesOf,
-    /**
-     * Refuse names that stand for no type, and somebody who would hear nothing.
-     * @param names types, or `prefix.*`; none: everything
-     * @throws ProblemError validation_failed, permission_denied, acting_user_not_staff
-     */
     requireTypes(call: Call, names: readonly string[]): void {
       requirePermission(call, eventsPolicy.follow);
       const unknown = names.findIndex((name) => typesOf(name).size === 0);
@@ -141,10 +154,8 @@ export function createEventStreams(deps: StreamsDeps) {
       requireReadable(call, names.length === 0 ? undefined : typesOf(names.join()));
     },
 
-    /** How many clients follow now. */
     count: (): number => streams.size,
 
-    /** End every stream; resolves when all are gone, a second later at most. */
     async close(): Promise<void> {
       isClosed = true;
       clearInterval(timer);

@@ -15,7 +15,21 @@ export interface TailOptions {
   logger?: Logger;
 }
 
-export type Tail = ReturnType<typeof createTail>;
+export interface Tail {
+  /** The number of the newest event that was read. */
+  last(): number;
+  /** Read what was committed since; one look at a time. */
+  look(): Promise<void>;
+  /** Go to the end without reading what is in between: for the first stream after a time without any. */
+  skip(to: number): void;
+  /** The next events after a number: at once when memory holds all of them, otherwise so many at most. Empty at the end. */
+  after(seq: number, most?: number): readonly Told[] | Promise<readonly Told[]>;
+  /** The numbers of the oldest and the newest event there are; 0 and 0 before the first. */
+  ends(): Promise<{
+    oldest: number;
+    newest: number;
+  }>;
+}
 
 /** Events read at once, and the newest ones kept in memory. */
 const pageSize = 500;
@@ -25,7 +39,7 @@ const keptInMemory = 1000;
  * The end of the outbox, read once for all streams. Numbers are given and committed in the same order, so anyone who has seen one
  * event has nothing to wait for below it.
  */
-export function createTail({ read, onGrowth, logger }: TailOptions) {
+export function createTail({ read, onGrowth, logger }: TailOptions): Tail {
   let recent: readonly Told[] = [];
   let last = 0;
   let isLooking = false;
@@ -48,10 +62,8 @@ export function createTail({ read, onGrowth, logger }: TailOptions) {
   }
 
   return {
-    /** The number of the newest event that was read. */
     last: (): number => last,
 
-    /** Read what was committed since; one look at a time. */
     async look(): Promise<void> {
       isAskedAgain = true;
       if (isLooking) return;
@@ -65,19 +77,16 @@ export function createTail({ read, onGrowth, logger }: TailOptions) {
       }
     },
 
-    /** Go to the end without reading what is in between: for the first stream after a time without any. */
     skip(to: number): void {
       recent = [];
       last = to;
     },
 
-    /** The next events after a number: at once when memory holds all of them, otherwise so many at most. Empty at the end. */
     after(seq: number, most?: number): readonly Told[] | Promise<readonly Told[]> {
       if (seq >= (recent[0]?.seq ?? last + 1) - 1) return recent.slice(recent.findLastIndex((event) => event.seq <= seq) + 1);
       return page(seq, most);
     },
 
-    /** The numbers of the oldest and the newest event there are; 0 and 0 before the first. */
     async ends(): Promise<{ oldest: number; newest: number }> {
       const { _min, _max } = await read.outboxEvent.aggregate({ _min: { seq: true }, _max: { seq: true } });
       return { oldest: _min.seq ?? 0, newest: _max.seq ?? 0 };

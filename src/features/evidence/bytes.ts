@@ -4,7 +4,29 @@ import { ProblemError } from "../../kernel/errors.ts";
 import { uuid7 } from "../../kernel/ids.ts";
 import type { EvidenceFiles, RemoveOne } from "./files.ts";
 
-export type EvidenceBytes = ReturnType<typeof createEvidenceBytes>;
+export interface EvidenceBytes {
+  removeUnreferred(hashes: readonly string[]): Promise<number>;
+  /**
+   * In the transaction that refers to files: make sure that no other process has deleted one since it was kept.
+   * @throws ProblemError storage_busy when one has: the same request keeps it again
+   */
+  holdInTx(
+    tx: Tx,
+    drafts: readonly {
+      sha256: string | null;
+      bytes: number;
+    }[],
+  ): Promise<void>;
+  /** Once this transaction is committed, delete the files nothing refers to any more; what fails is left to the sweep. */
+  removeLater(
+    tx: Tx,
+    rows: readonly {
+      sha256: string | null;
+    }[],
+  ): void;
+  /** Settles when nothing is being deleted. */
+  drained(): Promise<void>;
+}
 
 interface BytesDeps {
   files: EvidenceFiles;
@@ -17,7 +39,7 @@ interface BytesDeps {
 const lockOf = (sha256: string): string => `evidence:${sha256}`;
 
 /** The stored files, as far as rows refer to them. */
-export function createEvidenceBytes({ files, database, isShared, onFailed }: BytesDeps) {
+export function createEvidenceBytes({ files, database, isShared, onFailed }: BytesDeps): EvidenceBytes {
   const running = new Set<Promise<unknown>>();
 
   async function keptOf(hashes: readonly string[]): Promise<ReadonlySet<string>> {
@@ -43,10 +65,6 @@ export function createEvidenceBytes({ files, database, isShared, onFailed }: Byt
   return {
     removeUnreferred,
 
-    /**
-     * In the transaction that refers to files: make sure that no other process has deleted one since it was kept.
-     * @throws ProblemError storage_busy when one has: the same request keeps it again
-     */
     async holdInTx(tx: Tx, drafts: readonly { sha256: string | null; bytes: number }[]): Promise<void> {
       if (!isShared) return;
       const held = drafts.flatMap(({ sha256, bytes: size }) => (sha256 === null ? [] : [{ sha256, size }]));
@@ -54,7 +72,6 @@ export function createEvidenceBytes({ files, database, isShared, onFailed }: Byt
       for (const { sha256, size } of held) if (!(await files.has(sha256, size))) throw new ProblemError("storage_busy", { retryAfter: 1 });
     },
 
-    /** Once this transaction is committed, delete the files nothing refers to any more; what fails is left to the sweep. */
     removeLater(tx: Tx, rows: readonly { sha256: string | null }[]): void {
       const hashes = [...new Set(rows.flatMap(({ sha256 }) => (sha256 === null ? [] : [sha256])))];
       if (hashes.length === 0) return;
@@ -66,7 +83,6 @@ export function createEvidenceBytes({ files, database, isShared, onFailed }: Byt
       });
     },
 
-    /** Settles when nothing is being deleted. */
     drained: async (): Promise<void> => void (await Promise.all(running)),
   };
 }

@@ -11,7 +11,37 @@ import { forEachIsolated, requireNoneFailed, type FailedItem, type Isolation } f
 import { arrivingFolder, olderEntries, prepareFolder } from "./stores/folder.ts";
 import type { EvidenceStore, LooseFile } from "./stores/store.ts";
 
-export type EvidenceFiles = ReturnType<typeof createEvidenceFiles>;
+export interface EvidenceFiles {
+  /** Where a file is while it arrives. */
+  loose: string;
+  pin(sha256: string): () => void;
+  removeUnless(
+    hashes: readonly string[],
+    isKept: (hashes: readonly string[]) => Promise<ReadonlySet<string>>,
+    removeOne: RemoveOne,
+  ): Promise<number>;
+  has(sha256: string, bytes: number): Promise<boolean>;
+  /**
+   * Make ready the store, and the folder in which files arrive.
+   * @throws OperatorError naming what cannot be used
+   * @returns why the store cannot be reached now; undefined when all is well
+   */
+  prepare(): Promise<string | undefined>;
+  /**
+   * Write what arrives to a file of its own. Nothing stays of it when that fails.
+   * @throws ProblemError body_too_large beyond `maxBytes`, storage_full, storage_readonly; what the source fails with
+   */
+  receive(source: Readable, maxBytes: number, signal: AbortSignal): Promise<LooseFile>;
+  /**
+   * Keep a file; it survives a power loss from then on. Pin it before and until a committed row refers to it.
+   * @throws ProblemError storage_busy, storage_full, storage_readonly
+   */
+  keep(file: LooseFile): Promise<void>;
+  /** The bytes of a file, which fail to end when they are not those that were kept; undefined when it is gone or of another size. */
+  read(sha256: string, bytes: number, onChanged: () => void): Promise<Readable | undefined>;
+  /** Delete old files nothing refers to, and old leftovers. Answers how many. */
+  sweep(now: Date, removeUnreferred: (hashes: readonly string[]) => Promise<number>): Promise<number>;
+}
 
 /** Files nobody refers to, and leftovers, are deleted once they are this old. */
 const graceMs = 3_600_000;
@@ -20,7 +50,7 @@ const graceMs = 3_600_000;
 export type RemoveOne = (sha256: string, remove: (tx?: Tx) => Promise<boolean>) => Promise<boolean>;
 
 /** The files of evidence as one process handles them: on their way in, kept in a store, and compared with their hash on their way out. */
-export function createEvidenceFiles(dataDir: string, store: EvidenceStore, logger: Isolation<unknown>["logger"]) {
+export function createEvidenceFiles(dataDir: string, store: EvidenceStore, logger: Isolation<unknown>["logger"]): EvidenceFiles {
   const loose = arrivingFolder(dataDir);
   const pinned = new Map<string, number>();
   const removing = new Map<string, Promise<unknown>>();
@@ -72,26 +102,16 @@ export function createEvidenceFiles(dataDir: string, store: EvidenceStore, logge
   }
 
   return {
-    /** Where a file is while it arrives. */
     loose,
     pin,
     removeUnless,
     has: store.has,
 
-    /**
-     * Make ready the store, and the folder in which files arrive.
-     * @throws OperatorError naming what cannot be used
-     * @returns why the store cannot be reached now; undefined when all is well
-     */
     async prepare(): Promise<string | undefined> {
       await prepareFolder(dataDir);
       return store.prepare();
     },
 
-    /**
-     * Write what arrives to a file of its own. Nothing stays of it when that fails.
-     * @throws ProblemError body_too_large beyond `maxBytes`, storage_full, storage_readonly; what the source fails with
-     */
     async receive(source: Readable, maxBytes: number, signal: AbortSignal): Promise<LooseFile> {
       const path = join(loose, `capture-${randomUUID()}`);
       const sha256 = createHash("sha256");
@@ -113,22 +133,16 @@ export function createEvidenceFiles(dataDir: string, store: EvidenceStore, logge
       return { path, bytes, sha256: sha256.digest("hex") };
     },
 
-    /**
-     * Keep a file; it survives a power loss from then on. Pin it before and until a committed row refers to it.
-     * @throws ProblemError storage_busy, storage_full, storage_readonly
-     */
     async keep(file: LooseFile): Promise<void> {
       await removing.get(file.sha256);
       await store.keep(file);
     },
 
-    /** The bytes of a file, which fail to end when they are not those that were kept; undefined when it is gone or of another size. */
     async read(sha256: string, bytes: number, onChanged: () => void): Promise<Readable | undefined> {
       const found = await store.read(sha256, bytes);
       return found === undefined ? undefined : verified(found, sha256, onChanged);
     },
 
-    /** Delete old files nothing refers to, and old leftovers. Answers how many. */
     async sweep(now: Date, removeUnreferred: (hashes: readonly string[]) => Promise<number>): Promise<number> {
       const before = new Date(now.getTime() - graceMs);
       let removed = 0;

@@ -101,7 +101,55 @@ type OnChange = (tx: Tx, userIds: readonly string[]) => void;
 
 type ListName = Pick<FollowedList, "name" | "trust" | "revision">;
 
-export type FollowedEntries = ReturnType<typeof createFollowedEntries>;
+export interface FollowedEntries {
+  load(): Promise<void>;
+  /** How many lists are followed. No I/O. */
+  count(): number;
+  /** Hear, in the transaction, about whom a list says something else: entries that were stored, changed or removed, or whose date has come. */
+  onChange(hear: OnChange): void;
+  /** Hear, in the transaction, of a list that is followed no more. */
+  onEnd(hear: (tx: Tx, listId: string) => Promise<void>): void;
+  /** A list is followed from now on, or is called or trusted otherwise. */
+  noteList(tx: Tx, id: string, given: ListName): void;
+  /** A list is followed no more: everything it said is forgotten. */
+  endList(tx: Tx, id: string): Promise<void>;
+  /** What a followed list is called; undefined where none has this id. No I/O. */
+  nameOf(id: string): string | undefined;
+  nextDue(): Promise<Date | null>;
+  /** Report the accounts whose entries have started or ended by their own dates. For the job that runs at these dates. @returns how many */
+  reportDated(call: Call): Promise<number>;
+  listed(kind: EntryKind, ids: readonly string[]): Promise<Map<string, ListedByView[]>>;
+  inForce(
+    db: Pick<ReadClient | TransactionClient, "followedEntry">,
+    kind: EntryKind,
+    ids: readonly string[],
+    now: Date,
+  ): Promise<
+    {
+      entry: KeptEntry;
+      list: ListName;
+    }[]
+  >;
+  /** The invites and domains in each of these groups of texts that followed lists name, as far as they do. Two queries for all of them. */
+  listedLinks(groups: readonly (readonly (string | null)[])[]): Promise<ListedLinkView[][]>;
+  /** Every account that an entry is about, in parts. */
+  userIds(): AsyncGenerator<string[]>;
+  /** Everything a list has said, in parts. */
+  pagesOf(listId: string): AsyncGenerator<FollowedEntry[]>;
+  /** The entries of a list by their ids at the origin. */
+  known(tx: Pick<Tx, "db">, listId: string, originIds: readonly string[]): Promise<Map<string, FollowedEntry>>;
+  /** Put entries in the place of those of the same ids. @param gone ids of which nothing is kept any more */
+  put(
+    tx: Tx,
+    listId: string,
+    options: {
+      before: readonly FollowedEntry[];
+      rows: readonly FollowedEntry[];
+      gone: readonly string[];
+    },
+  ): Promise<void>;
+  forgetAll(tx: Tx, listId: string): Promise<void>;
+}
 
 /** Values of one statement, of which SQLite is given at most 999. */
 const idsAtOnce = 900;
@@ -121,7 +169,7 @@ const empty = {
 } as const;
 
 /** What followed lists say of people and servers: the only writer of entries. */
-export function createFollowedEntries({ database, clock }: Deps<"database" | "clock">) {
+export function createFollowedEntries({ database, clock }: Deps<"database" | "clock">): FollowedEntries {
   /** By id. Which lists there are is asked with every check, and changes by hand alone. */
   const lists = createHeldRows<ListName>(async () => {
     const rows = await database.read.followedList.findMany({ select: { id: true, name: true, trust: true, revision: true } });
@@ -179,32 +227,25 @@ export function createFollowedEntries({ database, clock }: Deps<"database" | "cl
 
   return {
     load: lists.load,
-    /** How many lists are followed. No I/O. */
     count: lists.count,
 
-    /** Hear, in the transaction, about whom a list says something else: entries that were stored, changed or removed, or whose date has come. */
     onChange: (hear: OnChange): void => void hearers.push(hear),
 
-    /** Hear, in the transaction, of a list that is followed no more. */
     onEnd: (hear: (tx: Tx, listId: string) => Promise<void>): void => void endings.push(hear),
 
-    /** A list is followed from now on, or is called or trusted otherwise. */
     noteList: (tx: Tx, id: string, { name, trust, revision }: ListName): void =>
       tx.afterCommit(() => lists.set(id, { name, trust, revision })),
 
-    /** A list is followed no more: everything it said is forgotten. */
     async endList(tx: Tx, id: string): Promise<void> {
       await forgetAll(tx, id);
       for (const hear of endings) await hear(tx, id);
       tx.afterCommit(() => lists.remove(id));
     },
 
-    /** What a followed list is called; undefined where none has this id. No I/O. */
     nameOf: (id: string): string | undefined => lists.get(id)?.name,
 
     nextDue,
 
-    /** Report the accounts whose entries have started or ended by their own dates. For the job that runs at these dates. @returns how many */
     async reportDated(call: Call): Promise<number> {
       requirePermission(call, "system.act");
       const next = await nextDue();
@@ -224,7 +265,6 @@ export function createFollowedEntries({ database, clock }: Deps<"database" | "cl
     listed,
     inForce,
 
-    /** The invites and domains in each of these groups of texts that followed lists name, as far as they do. Two queries for all of them. */
     async listedLinks(groups: readonly (readonly (string | null)[])[]): Promise<ListedLinkView[][]> {
       const found = groups.map((texts) => linksIn(texts));
       const says = async (kind: "invite" | "domain") => await listed(kind, [...new Set(found.flatMap((links) => links[kind]))]);
@@ -237,7 +277,6 @@ export function createFollowedEntries({ database, clock }: Deps<"database" | "cl
       return found.map((links) => [...of("invite", invite, links.invite), ...of("domain", domain, links.domain)]);
     },
 
-    /** Every account that an entry is about, in parts. */
     async *userIds(): AsyncGenerator<string[]> {
       for (let after: { listId: string; originId: string } | undefined; ;) {
         const rows = await database.read.followedEntry.findMany({
@@ -254,7 +293,6 @@ export function createFollowedEntries({ database, clock }: Deps<"database" | "cl
       }
     },
 
-    /** Everything a list has said, in parts. */
     async *pagesOf(listId: string): AsyncGenerator<FollowedEntry[]> {
       for (let after = ""; ;) {
         const next = Prisma.sql`WHERE t.list_id = ${listId} AND t.origin_id > ${after} ORDER BY t.origin_id LIMIT ${comparedAtOnce}`;
@@ -266,7 +304,6 @@ export function createFollowedEntries({ database, clock }: Deps<"database" | "cl
       }
     },
 
-    /** The entries of a list by their ids at the origin. */
     async known(tx: Pick<Tx, "db">, listId: string, originIds: readonly string[]): Promise<Map<string, FollowedEntry>> {
       const found = new Map<string, FollowedEntry>();
       for (let from = 0; from < originIds.length; from += idsAtOnce) {
@@ -276,7 +313,6 @@ export function createFollowedEntries({ database, clock }: Deps<"database" | "cl
       return found;
     },
 
-    /** Put entries in the place of those of the same ids. @param gone ids of which nothing is kept any more */
     async put(
       tx: Tx,
       listId: string,

@@ -83,7 +83,57 @@ export interface FollowsDeps extends ReadingDeps, Deps<"cursors"> {
   conflicts: Pick<Conflicts, "accountsOf" | "ownMatter">;
 }
 
-export type FollowsService = ReturnType<typeof createFollowsService>;
+export interface FollowsService {
+  /** Follow a list. It is read for the first time within a minute. @throws ProblemError validation_failed */
+  follow(call: Call, input: FollowListInput): Promise<FollowedListView>;
+  /** @throws ProblemError record_not_found */
+  get(call: Call, id: string): Promise<FollowedListView>;
+  /** The lists that are followed, by their ids. */
+  list(call: Call, query: ListFollowedQuery): Promise<Page<FollowedListView>>;
+  /**
+   * Change a list. Where it is read from, or what is taken, changes what it says: it is read from the beginning then.
+   * @throws ProblemError record_not_found, precondition_failed, validation_failed, conflict_of_interest
+   */
+  update(call: Call, id: string, input: UpdateListInput, ifMatch?: number): Promise<FollowedListView>;
+  /** Follow a list no more: everything it said is forgotten. @throws ProblemError record_not_found, precondition_failed, conflict_of_interest */
+  unfollow(call: Call, id: string, ifMatch?: number): Promise<FollowedListView>;
+  /** Read a list now. What goes wrong stands in the answer. @throws ProblemError record_not_found, invalid_transition where nothing can be read */
+  refresh(call: Call, id: string): Promise<FollowedListView>;
+  /**
+   * Forget what a list said and read it from the beginning, after a person has looked.
+   * @throws ProblemError record_not_found, precondition_failed, conflict_of_interest
+   */
+  reset(call: Call, id: string, ifMatch?: number): Promise<FollowedListView>;
+  /**
+   * Take a file that is sent, and take back what has left it. Files for the same list are taken one after the other.
+   * @throws ProblemError record_not_found, validation_failed, invalid_transition, precondition_failed, conflict_of_interest
+   */
+  sendFile(call: Call, id: string, input: SendFileInput, ifMatch?: number): Promise<FollowedListView>;
+  /** What a list says now, by the ids of its origin. @throws ProblemError record_not_found */
+  entries(call: Call, id: string, query: ListEntriesQuery): Promise<Page<FollowedEntryView>>;
+  /**
+   * Make a record of one's own of what a list says. It stands for itself from then on, whatever becomes of the entry.
+   * @throws ProblemError record_not_found, and as creating a record
+   */
+  adopt(call: Call, id: string, number: string, input: AdoptInput): Promise<AdoptedView>;
+  /** Learn what other processes follow, and look at what is due. For the job that runs each minute. */
+  lookAgain(): Promise<void>;
+  /** The lists that need a person: they are stopped, or could not be read several times in a row. */
+  inTrouble(): Promise<Pick<FollowedList, "name" | "state" | "problem">[]>;
+  /** How many lists are followed, by how their reading goes: for the metric. */
+  byState(): Promise<
+    [
+      {
+        state: string;
+      },
+      number,
+    ][]
+  >;
+  /** From now on lists are read at their dates. */
+  start(): void;
+  /** Begin with no further list, and wait for those that are being read. */
+  stop(): Promise<void>;
+}
 
 const listsName = "followed_lists";
 const entriesName = "followed_entries";
@@ -95,7 +145,7 @@ const failuresToTell = 3;
 const triesToTake = 5;
 
 /** Lists of others: which are followed, and what they say. */
-export function createFollowsService(deps: FollowsDeps) {
+export function createFollowsService(deps: FollowsDeps): FollowsService {
   const { database, audit, cursors, clock, keyring, entries, blacklist, conflicts, readers } = deps;
   const reading = createReading(deps);
   const tasks = createTasks(createReadings({ ...deps, read: reading.read }), deps);
@@ -143,7 +193,6 @@ export function createFollowsService(deps: FollowsDeps) {
   }
 
   return {
-    /** Follow a list. It is read for the first time within a minute. @throws ProblemError validation_failed */
     async follow(call: Call, input: FollowListInput): Promise<FollowedListView> {
       requireWrite(call, followsPolicy.manage);
       const { name, kind, address, key, categories, trust, interval_minutes: interval } = FollowListInput.parse(input);
@@ -177,13 +226,11 @@ export function createFollowsService(deps: FollowsDeps) {
       });
     },
 
-    /** @throws ProblemError record_not_found */
     async get(call: Call, id: string): Promise<FollowedListView> {
       requirePermission(call, followsPolicy.read);
       return presentList(await find(id));
     },
 
-    /** The lists that are followed, by their ids. */
     async list(call: Call, query: ListFollowedQuery): Promise<Page<FollowedListView>> {
       requirePermission(call, followsPolicy.read);
       const { limit, cursor, count } = ListFollowedQuery.parse(query);
@@ -198,10 +245,6 @@ export function createFollowsService(deps: FollowsDeps) {
       return await withTotal(page, { count }, () => database.read.followedList.count());
     },
 
-    /**
-     * Change a list. Where it is read from, or what is taken, changes what it says: it is read from the beginning then.
-     * @throws ProblemError record_not_found, precondition_failed, validation_failed, conflict_of_interest
-     */
     async update(call: Call, id: string, input: UpdateListInput, ifMatch?: number): Promise<FollowedListView> {
       requireWrite(call, followsPolicy.manage);
       const wanted = UpdateListInput.parse(input);
@@ -256,7 +299,6 @@ export function createFollowsService(deps: FollowsDeps) {
       });
     },
 
-    /** Follow a list no more: everything it said is forgotten. @throws ProblemError record_not_found, precondition_failed, conflict_of_interest */
     async unfollow(call: Call, id: string, ifMatch?: number): Promise<FollowedListView> {
       requireWrite(call, followsPolicy.manage);
       return await database.write(call, async (tx) => {
@@ -269,7 +311,6 @@ export function createFollowsService(deps: FollowsDeps) {
       });
     },
 
-    /** Read a list now. What goes wrong stands in the answer. @throws ProblemError record_not_found, invalid_transition where nothing can be read */
     async refresh(call: Call, id: string): Promise<FollowedListView> {
       requireWrite(call, followsPolicy.manage);
       const replay = await database.findReplay(call);
@@ -282,10 +323,6 @@ export function createFollowsService(deps: FollowsDeps) {
       return await kept(call, presentList(row));
     },
 
-    /**
-     * Forget what a list said and read it from the beginning, after a person has looked.
-     * @throws ProblemError record_not_found, precondition_failed, conflict_of_interest
-     */
     async reset(call: Call, id: string, ifMatch?: number): Promise<FollowedListView> {
       requireWrite(call, followsPolicy.manage);
       return await database.write(call, async (tx) => {
@@ -303,10 +340,6 @@ export function createFollowsService(deps: FollowsDeps) {
       });
     },
 
-    /**
-     * Take a file that is sent, and take back what has left it. Files for the same list are taken one after the other.
-     * @throws ProblemError record_not_found, validation_failed, invalid_transition, precondition_failed, conflict_of_interest
-     */
     async sendFile(call: Call, id: string, input: SendFileInput, ifMatch?: number): Promise<FollowedListView> {
       requireWrite(call, followsPolicy.manage);
       const { csv, records } = SendFileInput.parse(input);
@@ -322,7 +355,6 @@ export function createFollowsService(deps: FollowsDeps) {
       }
     },
 
-    /** What a list says now, by the ids of its origin. @throws ProblemError record_not_found */
     async entries(call: Call, id: string, query: ListEntriesQuery): Promise<Page<FollowedEntryView>> {
       requirePermission(call, followsPolicy.read);
       const { limit, cursor, count } = ListEntriesQuery.parse(query);
@@ -340,10 +372,6 @@ export function createFollowsService(deps: FollowsDeps) {
       return await withTotal(page, { count }, () => database.read.followedEntry.count({ where }));
     },
 
-    /**
-     * Make a record of one's own of what a list says. It stands for itself from then on, whatever becomes of the entry.
-     * @throws ProblemError record_not_found, and as creating a record
-     */
     async adopt(call: Call, id: string, number: string, input: AdoptInput): Promise<AdoptedView> {
       requirePermission(call, followsPolicy.read);
       requireWrite(call, followsPolicy.adopt);
@@ -363,13 +391,11 @@ export function createFollowsService(deps: FollowsDeps) {
       return { id: made.id, number: made.number, origin_reference: originReference };
     },
 
-    /** Learn what other processes follow, and look at what is due. For the job that runs each minute. */
     async lookAgain(): Promise<void> {
       await entries.load();
       tasks.wake();
     },
 
-    /** The lists that need a person: they are stopped, or could not be read several times in a row. */
     async inTrouble(): Promise<Pick<FollowedList, "name" | "state" | "problem">[]> {
       return await database.read.followedList.findMany({
         where: { OR: [{ state: "stopped" }, { failures: { gte: failuresToTell } }] },
@@ -378,7 +404,6 @@ export function createFollowsService(deps: FollowsDeps) {
       });
     },
 
-    /** How many lists are followed, by how their reading goes: for the metric. */
     async byState(): Promise<[{ state: string }, number][]> {
       const count = (where: object) => database.read.followedList.count({ where });
       return [
@@ -388,10 +413,8 @@ export function createFollowsService(deps: FollowsDeps) {
       ];
     },
 
-    /** From now on lists are read at their dates. */
     start: tasks.start,
 
-    /** Begin with no further list, and wait for those that are being read. */
     stop: tasks.stop,
   };
 

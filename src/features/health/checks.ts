@@ -1,4 +1,4 @@
-import { say, andMore, term } from "../../kit/say.ts";
+import { say, andMore, term, serverId } from "../../kit/say.ts";
 import type { Deps } from "../deps.ts";
 import { lackingFor, type SetUp } from "../../discord-actions/set-up.ts";
 import type { ForeignGuild } from "../../discord/guild-state.ts";
@@ -196,7 +196,7 @@ function leftOutTexts(leftOut: readonly LeftOut[]): string[] {
   return [...groupBy(leftOut, ({ guildId }) => guildId)].flatMap(([guildId, those]) => {
     const last = those.at(-1);
     if (last === undefined) return [];
-    const filled = { count: those.length, guild: guildId, at: last.at.toISOString(), detail: last.detail };
+    const filled = { count: those.length, guild: serverId(guildId), at: last.at.toISOString(), detail: last.detail };
     return [say("health.alert-left-out", filled)];
   });
 }

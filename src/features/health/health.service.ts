@@ -3,7 +3,16 @@ import { can, type Call } from "../../kernel/call.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { CapabilitiesView, CheckView, HealthView, NodeView, ProbeView, ReadinessView } from "./health.schema.ts";
 
-export type HealthService = ReturnType<typeof createHealthService>;
+export interface HealthService {
+  /** The status that each check has now. */
+  statuses(): Promise<[CheckName, CheckView["status"]][]>;
+  /** The health and compatibility answer; it fails only when storage cannot serve, everything else merely degrades it. */
+  get(call: Call): Promise<HealthView>;
+  /** Whether the process works at all. */
+  live(): ProbeView;
+  /** Whether requests can be served: storage works and no shutdown has begun. Discord being away does not matter. */
+  ready(): Promise<ReadinessView>;
+}
 
 type CheckName = keyof HealthView["checks"];
 export type HealthCheck = () => CheckView | Promise<CheckView>;
@@ -25,7 +34,7 @@ interface HealthGround {
 }
 
 /** What the service says about itself: alive, ready, and how well the parts it stands on do. */
-export function createHealthService(ground: HealthGround) {
+export function createHealthService(ground: HealthGround): HealthService {
   const { clock, service, nodes = () => [], patience = 2000 } = ground;
   const names = Object.keys(ground.checks) as CheckName[];
   const check = Object.fromEntries(names.map((name) => [name, shared(ground.checks[name], patience)])) as Record<
@@ -39,11 +48,9 @@ export function createHealthService(ground: HealthGround) {
   }
 
   return {
-    /** The status that each check has now. */
     statuses: async (): Promise<[CheckName, CheckView["status"]][]> =>
       Object.entries(await makeAll()).map(([name, { status }]) => [name as CheckName, status]),
 
-    /** The health and compatibility answer; it fails only when storage cannot serve, everything else merely degrades it. */
     async get(call: Call): Promise<HealthView> {
       const seen = await makeAll();
       const isDetailed = canSeeDetails(call);
@@ -67,12 +74,10 @@ export function createHealthService(ground: HealthGround) {
       };
     },
 
-    /** Whether the process works at all. */
     live(): ProbeView {
       return probe(ground.isAlive?.() ?? true);
     },
 
-    /** Whether requests can be served: storage works and no shutdown has begun. Discord being away does not matter. */
     async ready(): Promise<ReadinessView> {
       const [storage, gateway] = await Promise.all([check.storage(), check.discord_gateway()]);
       return { ...probe(!ground.isShuttingDown() && storage.status !== "fail"), discord_gateway: gateway.status };

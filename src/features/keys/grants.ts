@@ -13,17 +13,34 @@ export type GrantingPermissions = Pick<
   "isKnownScope" | "createScopes" | "knownPermissions" | "requireHeld" | "dangerousOf"
 >;
 
-export type KeyGrants = ReturnType<typeof createKeyGrants>;
+export interface KeyGrants {
+  /** @throws ProblemError validation_failed naming the place of every unknown scope */
+  requireKnown(scopes: readonly string[]): void;
+  /**
+   * Nobody gives a key what they do not hold until its end. A wildcard holds what a later version adds, too, so a key gives one
+   * only out of a wildcard of its own. The operator's command line and the service itself stand above the catalog.
+   * @throws ProblemError cannot_grant_unheld
+   */
+  requireMayGive(call: Call, given: Pick<KeySettings, "scopes" | "expiresAt">): void;
+  /** Whether a key may do less now than its settings say: somebody who made it does not hold all of it. */
+  isLimited(row: ApiKey): boolean;
+  /** Whether a changed key can do nothing that it could not do before, from nowhere else and no longer. */
+  isOnlyNarrowed(before: KeySettings, after: KeySettings): boolean;
+  /**
+   * What of a key can do lasting harm: permissions among its scopes, and to speak for others, which counts as the permission that
+   * gives it.
+   */
+  dangerousIn(given: Pick<KeySettings, "scopes" | "delegation">): string[];
+}
 
 /** What may be given to a key, and by whom. */
-export function createKeyGrants(permissions: GrantingPermissions, access: Pick<AccessDirectory, "allHold">) {
+export function createKeyGrants(permissions: GrantingPermissions, access: Pick<AccessDirectory, "allHold">): KeyGrants {
   const { createScopes, isKnownScope, knownPermissions, requireHeld } = permissions;
 
   /** The permissions of the catalog that scopes give. */
   const parseForm = (scopes: readonly string[]): string[] => [...knownPermissions].filter(createScopes(scopes));
 
   return {
-    /** @throws ProblemError validation_failed naming the place of every unknown scope */
     requireKnown(scopes: readonly string[]): void {
       const errors = [...scopes.entries()]
         .filter(([, scope]) => !isKnownScope(scope))
@@ -37,11 +54,6 @@ export function createKeyGrants(permissions: GrantingPermissions, access: Pick<A
         throw new ProblemError("validation_failed", { detail: say("keys.scopes-are-not-known", { count: errors.length }), errors });
     },
 
-    /**
-     * Nobody gives a key what they do not hold until its end. A wildcard holds what a later version adds, too, so a key gives one
-     * only out of a wildcard of its own. The operator's command line and the service itself stand above the catalog.
-     * @throws ProblemError cannot_grant_unheld
-     */
     requireMayGive(call: Call, { scopes, expiresAt }: Pick<KeySettings, "scopes" | "expiresAt">): void {
       if (call.via === "cli" || call.via === "job") return;
       requireHeld(call, parseForm(scopes), expiresAt);
@@ -53,14 +65,12 @@ export function createKeyGrants(permissions: GrantingPermissions, access: Pick<A
       });
     },
 
-    /** Whether a key may do less now than its settings say: somebody who made it does not hold all of it. */
     isLimited(row: ApiKey): boolean {
       const { scopes, delegation } = settingsOf(row);
       const { allows, mayName } = limitsOf(access, makersOf(row), createScopes(scopes));
       return (delegation !== "none" && !mayName()) || parseForm(scopes).some((permission) => !allows(permission));
     },
 
-    /** Whether a changed key can do nothing that it could not do before, from nowhere else and no longer. */
     isOnlyNarrowed(before: KeySettings, after: KeySettings): boolean {
       return (
         after.scopes.every(createScopes(before.scopes)) &&
@@ -70,10 +80,6 @@ export function createKeyGrants(permissions: GrantingPermissions, access: Pick<A
       );
     },
 
-    /**
-     * What of a key can do lasting harm: permissions among its scopes, and to speak for others, which counts as the permission that
-     * gives it.
-     */
     dangerousIn: ({ scopes, delegation }: Pick<KeySettings, "scopes" | "delegation">): string[] =>
       permissions.dangerousOf([...parseForm(scopes), ...(delegation === "none" ? [] : [keysPolicy.create])]),
   };

@@ -25,7 +25,15 @@ import {
   settingsOf,
 } from "./keys.policy.ts";
 import { createKeyRecords, type KeyRecords } from "./records.ts";
-import { type KeyView, type KeysListQuery, RotateKeyInput, type CreatedKeyView } from "./keys.schema.ts";
+import {
+  type KeyView,
+  type KeysListQuery,
+  RotateKeyInput,
+  type CreatedKeyView,
+  type UpdateKeyInput,
+  type CreateKeyInput,
+  type BootstrapInput,
+} from "./keys.schema.ts";
 import { createKeySecrets, type KeySecrets } from "./secrets.ts";
 import { z } from "zod";
 import type { Held } from "../../kernel/held.ts";
@@ -127,7 +135,42 @@ function createKeyRotation({ database, confirmations, records, grants, secrets, 
   };
 }
 
-export type KeysService = ReturnType<typeof createKeysService>;
+export interface KeysService {
+  rotate(call: Call, id: string, given?: RotateKeyInput, ifMatch?: number): Promise<CreatedKeyView | Held>;
+  sweep(call: Call): Promise<number>;
+  /** Keys, oldest first, the ended ones too. @throws ProblemError invalid_cursor */
+  list(call: Call, query: KeysListQuery): Promise<Page<KeyView>>;
+  /** @param id the id of the record or the public key id. @throws ProblemError record_not_found */
+  get(call: Call, id: string): Promise<KeyView>;
+  /**
+   * The public ids of the keys in force that somebody made or may know the secret of, sorted. For features that take permissions away:
+   * these keys do nothing meanwhile that this person may not do.
+   */
+  madeBy(tx: Tx, userId: string): Promise<string[]>;
+  /**
+   * Change a key that is active. What only renames or narrows it needs nothing more; anything else needs a caller who holds all
+   * that the key has afterwards, until its end.
+   * @param ifMatch the revision the caller read
+   * @throws ProblemError record_not_found, precondition_failed, invalid_transition, validation_failed, cannot_grant_unheld
+   */
+  update(call: Call, id: string, given: UpdateKeyInput, ifMatch?: number): Promise<KeyView | Held>;
+  /**
+   * End a key at once; a revoked key stays revoked.
+   * @param ifMatch the revision the caller read
+   * @throws ProblemError record_not_found, precondition_failed
+   */
+  revoke(call: Call, id: string, ifMatch?: number): Promise<KeyView | Held>;
+  /**
+   * Make a key.
+   * @returns the key with its secret; of a change that is held, the secret as well: it works once the change is confirmed
+   * @throws ProblemError validation_failed (unknown scopes, a public key that is missing or not wanted), cannot_grant_unheld
+   */
+  create(call: Call, given: CreateKeyInput): Promise<CreatedKeyView | Held>;
+  /** Make the first owner and a key with every scope that may name acting users, in one step. */
+  bootstrap(call: Call, given: BootstrapInput): Promise<CreatedKeyView>;
+  /** Hear that a key was changed or ended here. */
+  onChange(listener: () => void): void;
+}
 
 export interface KeysDeps extends Deps<"database" | "cursors"> {
   audit: AuditService;
@@ -143,7 +186,7 @@ export interface KeysDeps extends Deps<"database" | "cursors"> {
 }
 
 /** API keys: who may call, with which scopes, from where, until when. */
-export function createKeysService(deps: KeysDeps) {
+export function createKeysService(deps: KeysDeps): KeysService {
   const { database, permissions, access, cursors, pepper, clock = systemClock, logger } = deps;
   const records = createKeyRecords(deps);
   const grants = createKeyGrants(permissions, access);
@@ -151,14 +194,12 @@ export function createKeysService(deps: KeysDeps) {
   const ground = { ...deps, records, grants, present, secrets: createKeySecrets(pepper) };
 
   return {
-    /** Hear that a key was changed or ended here. */
     onChange: records.onChange,
     ...createKeyCreation(ground),
     ...createKeyChanges(ground),
     rotate: createKeyRotation(ground),
     sweep: createKeySweep({ database, records, clock, logger }),
 
-    /** Keys, oldest first, the ended ones too. @throws ProblemError invalid_cursor */
     async list(call: Call, query: KeysListQuery): Promise<Page<KeyView>> {
       requirePermission(call, keysPolicy.read);
       const { limit, cursor } = query;
@@ -180,7 +221,6 @@ export function createKeysService(deps: KeysDeps) {
       return withTotal(found, query, () => database.read.apiKey.count({ where }));
     },
 
-    /** @param id the id of the record or the public key id. @throws ProblemError record_not_found */
     async get(call: Call, id: string): Promise<KeyView> {
       requirePermission(call, keysPolicy.read);
       const row = await database.read.apiKey.findFirst({ where: { OR: [{ id }, { keyId: id }] } });
@@ -188,10 +228,6 @@ export function createKeysService(deps: KeysDeps) {
       return present(row, clock.now());
     },
 
-    /**
-     * The public ids of the keys in force that somebody made or may know the secret of, sorted. For features that take permissions away:
-     * these keys do nothing meanwhile that this person may not do.
-     */
     async madeBy({ db, now }: Tx, userId: string): Promise<string[]> {
       const rows = await db.apiKey.findMany({ where: conditions({ state: "active", q: undefined }, now, database.dialect) });
       return rows.flatMap((row) => (makersOf(row).includes(userId) ? [row.keyId] : [])).toSorted();

@@ -29,10 +29,25 @@ interface KeyRecordsDeps {
   confirmations: Pick<ConfirmationsService, "lock" | "endWithKey">;
 }
 
-export type KeyRecords = ReturnType<typeof createKeyRecords>;
+export interface KeyRecords {
+  /** Hear that a key was changed or ended here. */
+  onChange(listener: () => void): void;
+  /**
+   * Find a key by its id or its public key id and hold it until the end. Changes that wait are held first, as they are where one of them
+   * is carried out: a key that ends takes what was asked with it along.
+   * @throws ProblemError record_not_found
+   */
+  lock(tx: Tx, id: string): Promise<ApiKey>;
+  insert(tx: Tx, given: NewKey): Promise<ApiKey>;
+  /** Change a key and say so; the audit keeps what is different afterwards. */
+  change(tx: Tx, row: ApiKey, change: Change, about: Note): Promise<ApiKey>;
+  /** A key is as it is wanted already: what is held of it is read again after the commit. */
+  confirm(tx: Tx): void;
+  note(tx: Tx, row: Pick<ApiKey, "id" | "keyId">, given: Note, fields: Fields): void;
+}
 
 /** The rows of keys. Every change of one is audited and told. */
-export function createKeyRecords({ audit, events, confirmations }: KeyRecordsDeps) {
+export function createKeyRecords({ audit, events, confirmations }: KeyRecordsDeps): KeyRecords {
   const listeners = new Set<() => void>();
   const changed = (): void => {
     for (const listener of listeners) listener();
@@ -44,16 +59,10 @@ export function createKeyRecords({ audit, events, confirmations }: KeyRecordsDep
   }
 
   return {
-    /** Hear that a key was changed or ended here. */
     onChange(listener: () => void): void {
       listeners.add(listener);
     },
 
-    /**
-     * Find a key by its id or its public key id and hold it until the end. Changes that wait are held first, as they are where one of them
-     * is carried out: a key that ends takes what was asked with it along.
-     * @throws ProblemError record_not_found
-     */
     async lock(tx: Tx, id: string): Promise<ApiKey> {
       await confirmations.lock(tx);
       const found = await tx.db.apiKey.findFirst({ where: { OR: [{ id }, { keyId: id }] }, select: { id: true } });
@@ -71,7 +80,6 @@ export function createKeyRecords({ audit, events, confirmations }: KeyRecordsDep
       return row;
     },
 
-    /** Change a key and say so; the audit keeps what is different afterwards. */
     async change(tx: Tx, row: ApiKey, change: Change, about: Note): Promise<ApiKey> {
       const { settings, isProvedAnew = false, ...columns } = change;
       const data = {
@@ -87,7 +95,6 @@ export function createKeyRecords({ audit, events, confirmations }: KeyRecordsDep
       return after;
     },
 
-    /** A key is as it is wanted already: what is held of it is read again after the commit. */
     confirm: (tx: Tx): void => tx.afterCommit(changed),
 
     note,

@@ -7,16 +7,25 @@ import type { CreatedKeyView, KeyView } from "./keys.schema.ts";
 import { randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 
-export type KeySecrets = ReturnType<typeof createKeySecrets>;
+export interface KeySecrets {
+  /** A key that nobody has seen yet. */
+  fresh(): {
+    columns: {
+      key_id: string;
+      secret_hash: string;
+    };
+    show: (call: Call, view: KeyView) => CreatedKeyView;
+    showIn(call: Call, answer: KeyView | Held): CreatedKeyView | Held;
+  };
+}
 
 /**
  * Makes the secrets of keys. A secret never passes through a transaction, whose result may be kept for a repeated request: only
  * its hash does, and the text joins the answer outside.
  * @param pepper the key of the hashes
  */
-export function createKeySecrets(pepper: Buffer) {
+export function createKeySecrets(pepper: Buffer): KeySecrets {
   return {
-    /** A key that nobody has seen yet. */
     fresh() {
       const text = createKeyText();
 

@@ -33,7 +33,21 @@ export interface KeyStoreOptions {
   usageMs?: number;
 }
 
-export type KeyStore = ReturnType<typeof createKeyStore>;
+export interface KeyStore {
+  /**
+   * The client of a key as it stands now, for what goes on in its name; undefined once it has ended.
+   * @param id of the key, which is no secret
+   * @param isNamed whether it acts for somebody: undefined, too, where it cannot name anybody any more
+   */
+  find(id: string, now: Date, isNamed: boolean): Promise<CallClient | undefined>;
+  /** A key verified before, with its hash compared by look-up; synchronous. */
+  recall(presented: string): VerifiedKey | undefined;
+  verify(presented: string): Promise<VerifiedKey | undefined>;
+  /** Whether there is such a key with this secret, as far as memory knows; synchronous. A key that another process made counts within a second. */
+  exists(presented: string): boolean;
+  noteUse(key: VerifiedKey, atMs: number): void;
+  close(): Promise<void>;
+}
 
 const capacity = 10_000;
 
@@ -55,7 +69,7 @@ const heldFields = [
 ] as const;
 
 /** Verified keys in memory. A change of any key, here or in another process, empties it. */
-export function createKeyStore(options: KeyStoreOptions) {
+export function createKeyStore(options: KeyStoreOptions): KeyStore {
   const { database, keys, permissions, access, pepper, logger, changes, pollMs = 1000, usageMs = 60_000 } = options;
   const verified = new LRUCache<string, VerifiedKey>({ max: capacity });
   const used = new Map<string, number>();
@@ -128,11 +142,6 @@ export function createKeyStore(options: KeyStoreOptions) {
   const limitsFor = (row: ApiKey, settings: KeySettings) => limitsOf(access, makersOf(row), permissions.createScopes(settings.scopes));
 
   return {
-    /**
-     * The client of a key as it stands now, for what goes on in its name; undefined once it has ended.
-     * @param id of the key, which is no secret
-     * @param isNamed whether it acts for somebody: undefined, too, where it cannot name anybody any more
-     */
     async find(id: string, now: Date, isNamed: boolean): Promise<CallClient | undefined> {
       const [row] = await database.read.$select("ApiKey", Prisma.sql`WHERE t.id = ${id}`);
       if (row === undefined || stateAt(row, now) !== "active") return undefined;
@@ -140,10 +149,8 @@ export function createKeyStore(options: KeyStoreOptions) {
       const limits = limitsFor(row, settings);
       return isNamed && (settings.delegation === "none" || !limits.mayName()) ? undefined : clientOf(row, settings, limits);
     },
-    /** A key verified before, with its hash compared by look-up; synchronous. */
     recall: (presented: string): VerifiedKey | undefined => verified.get(digest(presented)),
     verify,
-    /** Whether there is such a key with this secret, as far as memory knows; synchronous. A key that another process made counts within a second. */
     exists(presented: string): boolean {
       const text = parseKey(presented);
       return text !== undefined && isSecret(text.secret, secretHashes.get(text.keyId), pepper);

@@ -9,12 +9,21 @@ export interface ConflictsDeps extends Deps<"access" | "reach"> {
   permissions: Pick<PermissionsService, "requireRankAbove">;
 }
 
-export type Conflicts = ReturnType<typeof createConflicts>;
+export interface Conflicts {
+  ownMatter(): ProblemError;
+  accountsOf(db: Reader, call: Call): Promise<string[]>;
+  otherAccountsOf(db: Reader, call: Call): Promise<string[]>;
+  requireMayDecideAbout(tx: Tx, userIds: readonly string[]): Promise<void>;
+  /** Of what only the rank decides otherwise: nobody does it to another account of theirs. @throws ProblemError conflict_of_interest */
+  requireNoOtherOwn(db: Reader, call: Call, userId: string): Promise<void>;
+  /** The same about a person with every account that is linked with theirs. @throws ProblemError conflict_of_interest, hierarchy_violation */
+  requireMayDecideAboutPerson(tx: Tx, userId: string): Promise<void>;
+}
 
 type Reader = Parameters<ConflictsDeps["reach"]["linkedAccountsOf"]>[0];
 
 /** Who may decide about whom: nobody about themselves, by any account of theirs, nor about staff of their own rank or above. */
-export function createConflicts({ access, reach, permissions }: ConflictsDeps) {
+export function createConflicts({ access, reach, permissions }: ConflictsDeps): Conflicts {
   /** The account of the caller and those that are linked with it. */
   async function accountsOf(db: Reader, call: Call): Promise<string[]> {
     return call.actor === null ? [] : [call.actor.id, ...(await otherAccountsOf(db, call))];
@@ -41,12 +50,10 @@ export function createConflicts({ access, reach, permissions }: ConflictsDeps) {
     otherAccountsOf,
     requireMayDecideAbout,
 
-    /** Of what only the rank decides otherwise: nobody does it to another account of theirs. @throws ProblemError conflict_of_interest */
     async requireNoOtherOwn(db: Reader, call: Call, userId: string): Promise<void> {
       if ((await otherAccountsOf(db, call)).includes(userId)) throw ownMatter();
     },
 
-    /** The same about a person with every account that is linked with theirs. @throws ProblemError conflict_of_interest, hierarchy_violation */
     async requireMayDecideAboutPerson(tx: Tx, userId: string): Promise<void> {
       await requireMayDecideAbout(tx, [userId, ...(await reach.linkedAccountsOf(tx.db, userId))]);
     },

@@ -11,7 +11,23 @@ import { endingOf, type Ledger } from "./ledger.ts";
 import { requireServed, listsPolicy } from "./lists.policy.ts";
 import type { HeldActionsView, ListActionName } from "./lists.schema.ts";
 
-export type Breaker = ReturnType<typeof createBreaker>;
+export interface Breaker {
+  /**
+   * Whether one more action or proposal is too many for this hour.
+   * @returns the batch it waits in; null: it may be done
+   */
+  batchFor(tx: Tx, guildId: string): Promise<string | null>;
+  /** What waits in a guild. @throws ProblemError permission_denied, record_not_found for a guild that is not served */
+  held(call: Call, guildId: string): Promise<HeldActionsView>;
+  /** Have everything done that waits in a guild. @throws ProblemError permission_denied, record_not_found, invalid_transition when nothing waits, conflict_of_interest, hierarchy_violation */
+  confirm(call: Call, guildId: string): Promise<HeldActionsView>;
+  /**
+   * Drop everything that waits in a guild, and take back what was done with it; it is not done again for the same records.
+   * @throws ProblemError permission_denied, record_not_found, invalid_transition when there is nothing to undo,
+   * conflict_of_interest, hierarchy_violation
+   */
+  undo(call: Call, guildId: string): Promise<HeldActionsView>;
+}
 
 export interface BreakerDeps extends Deps<"database" | "clock" | "servedGuilds" | "events"> {
   ledger: Ledger;
@@ -28,7 +44,7 @@ const day = 86_400;
 const shown = 50;
 
 /** Keeps a mistake from reaching many: what is more than an hour allows waits until a person lets it through, or takes all of it back. */
-export function createBreaker({ database, clock, servedGuilds, events, ledger, conflicts, most, wake }: BreakerDeps) {
+export function createBreaker({ database, clock, servedGuilds, events, ledger, conflicts, most, wake }: BreakerDeps): Breaker {
   const lock = (tx: Tx, guildId: string): Promise<void> => tx.lock(`list-guild:${guildId}`);
   const heldIn = (guildId: string) => ({ guildId, state: "held" });
 
@@ -66,10 +82,6 @@ export function createBreaker({ database, clock, servedGuilds, events, ledger, c
   }
 
   return {
-    /**
-     * Whether one more action or proposal is too many for this hour.
-     * @returns the batch it waits in; null: it may be done
-     */
     async batchFor(tx: Tx, guildId: string): Promise<string | null> {
       await lock(tx, guildId);
       const waiting = await tx.db.listAction.findFirst({ where: heldIn(guildId), select: { batchId: true } });
@@ -83,14 +95,12 @@ export function createBreaker({ database, clock, servedGuilds, events, ledger, c
       return batchId;
     },
 
-    /** What waits in a guild. @throws ProblemError permission_denied, record_not_found for a guild that is not served */
     async held(call: Call, guildId: string): Promise<HeldActionsView> {
       requirePermission(call, listsPolicy.read);
       requireServed(servedGuilds, guildId);
       return await present(guildId);
     },
 
-    /** Have everything done that waits in a guild. @throws ProblemError permission_denied, record_not_found, invalid_transition when nothing waits, conflict_of_interest, hierarchy_violation */
     async confirm(call: Call, guildId: string): Promise<HeldActionsView> {
       requireWrite(call, listsPolicy.confirm);
       requireServed(servedGuilds, guildId);
@@ -110,11 +120,6 @@ export function createBreaker({ database, clock, servedGuilds, events, ledger, c
       return await present(guildId);
     },
 
-    /**
-     * Drop everything that waits in a guild, and take back what was done with it; it is not done again for the same records.
-     * @throws ProblemError permission_denied, record_not_found, invalid_transition when there is nothing to undo,
-     * conflict_of_interest, hierarchy_violation
-     */
     async undo(call: Call, guildId: string): Promise<HeldActionsView> {
       requireWrite(call, listsPolicy.undo);
       requireServed(servedGuilds, guildId);

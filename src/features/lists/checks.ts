@@ -21,13 +21,21 @@ export function isSettledIn(checks: readonly { settles: string | null }[], actio
   return checks.some(({ settles }) => settles?.split(" ").includes(nameOf(action)) === true);
 }
 
-export type ListChecks = ReturnType<typeof createListChecks>;
+export interface ListChecks {
+  insertOf(tx: Tx, userIds: readonly string[]): Insert;
+  /** Have these people compared with the lists again once the transaction is committed. */
+  ask(tx: Tx, userIds: readonly string[]): void;
+  /** Have everyone in a guild compared who may be listed. */
+  askGuild(tx: Tx, guildId: string): void;
+  /** Hear that a transaction of this process has left some. */
+  onAsked(listener: (userIds: readonly string[]) => void): void;
+}
 
 /**
  * Who is to be compared with the lists again: rows that a transaction leaves with the change that is the reason, so that none is forgotten
  * when the process ends in between.
  */
-export function createListChecks() {
+export function createListChecks(): ListChecks {
   const listeners = new Set<(userIds: readonly string[]) => void>();
   const asked = new WeakMap<Tx, Set<string>>();
   const rowOf = (userId: string | null, guildId: string | null = null) => ({ id: uuid7(), userId, guildId });
@@ -47,7 +55,6 @@ export function createListChecks() {
   return {
     insertOf,
 
-    /** Have these people compared with the lists again once the transaction is committed. */
     ask(tx: Tx, userIds: readonly string[]): void {
       const known = asked.get(tx) ?? new Set<string>();
       for (const userId of userIds) known.add(userId);
@@ -56,13 +63,11 @@ export function createListChecks() {
       tx.beforeCommit(() => Promise.resolve(tx.insert([insertOf(tx, [...known])])));
     },
 
-    /** Have everyone in a guild compared who may be listed. */
     askGuild(tx: Tx, guildId: string): void {
       tellLater(tx, []);
       tx.insert([{ model: "ListCheck", rows: [rowOf(null, guildId)] }]);
     },
 
-    /** Hear that a transaction of this process has left some. */
     onAsked: (listener: (userIds: readonly string[]) => void): void => void listeners.add(listener),
   };
 }

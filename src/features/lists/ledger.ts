@@ -24,7 +24,27 @@ const over: ReadonlySet<string> = new Set<ActionState>(["done", "undone", "settl
 
 export type ActionChanges = Prisma.ListActionUncheckedUpdateManyInput & { state?: ActionState };
 
-export type Ledger = ReturnType<typeof createLedger>;
+export interface Ledger {
+  record(tx: Tx, row: ListAction, state: string, permission: "system.act" | "blacklist.create" | "blacklist.revoke", why?: string): void;
+  /** A new action, as far as nothing with its key stands. */
+  begin(tx: Tx, given: NewAction): Promise<ListAction>;
+  /**
+   * Change how an action stands, and audit it where it is another state. Why it failed is known until it is over, and an end of that is
+   * reported.
+   */
+  change(
+    tx: Tx,
+    row: ListAction,
+    changes: ActionChanges,
+    options?: {
+      why?: string;
+      verb?: string;
+      permission?: Parameters<
+        (tx: Tx, row: ListAction, state: string, permission: "system.act" | "blacklist.create" | "blacklist.revoke", why?: string) => void
+      >[3];
+    },
+  ): Promise<void>;
+}
 
 /** What stands of somebody in a guild. */
 export function standingKeyOf(guildId: string, userId: string, { key }: Pick<Verdict, "key">): string {
@@ -37,7 +57,7 @@ export async function lockPerson(tx: Tx, userId: string): Promise<void> {
 }
 
 /** The rows of what guilds do about listed people, and their audit. */
-export function createLedger({ audit, events }: Deps<"audit" | "events">) {
+export function createLedger({ audit, events }: Deps<"audit" | "events">): Ledger {
   function record(
     tx: Tx,
     row: ListAction,
@@ -67,7 +87,6 @@ export function createLedger({ audit, events }: Deps<"audit" | "events">) {
   return {
     record,
 
-    /** A new action, as far as nothing with its key stands. */
     async begin(tx: Tx, { guildId, userId, joinedAt, verdict, state, batchId = null }: NewAction): Promise<ListAction> {
       const { listing, stance, action, roleId, seconds } = verdict;
       const isDone = state === "done";
@@ -97,10 +116,6 @@ export function createLedger({ audit, events }: Deps<"audit" | "events">) {
       return row;
     },
 
-    /**
-     * Change how an action stands, and audit it where it is another state. Why it failed is known until it is over, and an end of that is
-     * reported.
-     */
     async change(
       tx: Tx,
       row: ListAction,

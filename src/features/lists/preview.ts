@@ -11,7 +11,14 @@ import type { Rules } from "./rules.ts";
 import { verdictsOf, type Listing, type Verdict } from "./verdict.ts";
 import { standingKeyOf } from "./ledger.ts";
 
-export type Previews = ReturnType<typeof createPreviews>;
+export interface Previews {
+  /** What a guild would do if these were its rules: who is acted on and was not before, and what is taken back. */
+  ofRules(guildId: string, own: readonly StanceRule[]): Promise<GuildPreview>;
+  /** Whether a guild would do anything else about these people if it had other rules. */
+  differs(guildId: string, before: readonly StanceRule[], after: readonly StanceRule[], userIds: readonly string[]): Promise<boolean>;
+  /** What each guild would do if there were these records about people; guilds without any of them among their members are left out. */
+  ofRecords(records: readonly BlacklistRecord[]): Promise<GuildPreview[]>;
+}
 
 export interface PreviewDeps extends Deps<"database" | "clock" | "access"> {
   sources: readonly ListSource[];
@@ -26,7 +33,7 @@ export interface PreviewDeps extends Deps<"database" | "clock" | "access"> {
 const atOnce = 450;
 
 /** Counts what would follow for the members guilds have now. Nothing is written. */
-export function createPreviews({ database, clock, access, sources, ownList, rules, most, guildState, leader }: PreviewDeps) {
+export function createPreviews({ database, clock, access, sources, ownList, rules, most, guildState, leader }: PreviewDeps): Previews {
   /** What all lists say about some people. */
   async function listingsOf(userIds: readonly string[]): Promise<Map<string, Listing[]>> {
     const all = new Map<string, Listing[]>();
@@ -123,10 +130,8 @@ export function createPreviews({ database, clock, access, sources, ownList, rule
   );
 
   return {
-    /** What a guild would do if these were its rules: who is acted on and was not before, and what is taken back. */
     ofRules: (guildId: string, own: readonly StanceRule[]): Promise<GuildPreview> => ofRules({ guildId, own }),
 
-    /** Whether a guild would do anything else about these people if it had other rules. */
     async differs(
       guildId: string,
       before: readonly StanceRule[],
@@ -141,7 +146,6 @@ export function createPreviews({ database, clock, access, sources, ownList, rule
       return JSON.stringify(told(before)) !== JSON.stringify(told(after));
     },
 
-    /** What each guild would do if there were these records about people; guilds without any of them among their members are left out. */
     async ofRecords(records: readonly BlacklistRecord[]): Promise<GuildPreview[]> {
       const about = records.filter(({ kind, startsAt }) => kind === "user" && startsAt <= clock.now());
       const listed = await ownList.listedBy(database.read, about);

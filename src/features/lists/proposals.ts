@@ -54,9 +54,9 @@ export function createProposals({ database, ledger, logger, workflows }: Proposa
           await ledger.change(tx, row, {
             attempts: row.attempts + 1,
             dueAt: addSeconds(tx.now, retrySeconds),
-            lastError: filed.error.message,
+            lastError: filed.error.said,
           });
-        else await ledger.change(tx, row, { state: "failed", dueAt: null, lastError: filed.error.message }, { why: filed.error.message });
+        else await ledger.change(tx, row, { state: "failed", dueAt: null, lastError: filed.error.said }, { why: filed.error.said });
       }
     });
     return isLater ? "later" : "ended";

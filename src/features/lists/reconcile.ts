@@ -29,10 +29,13 @@ interface Place {
   checks: readonly { settles: string | null }[];
 }
 
-export type Reconcile = ReturnType<typeof createReconcile>;
+export interface Reconcile {
+  /** @param checks that asked for it, with what decisions have ended since: what they ended is not begun */
+  person(tx: Tx, userId: string, checks?: Place["checks"]): Promise<void>;
+}
 
 /** Brings what guilds do about a person in line with what lists say about them and what the guilds want. */
-export function createReconcile({ sources, rules, breaker, ledger, events, guildState, access }: ReconcileDeps) {
+export function createReconcile({ sources, rules, breaker, ledger, events, guildState, access }: ReconcileDeps): Reconcile {
   /** What all lists say about somebody. */
   async function listingsOf(tx: Tx, userId: string) {
     const all = [];
@@ -104,7 +107,6 @@ export function createReconcile({ sources, rules, breaker, ledger, events, guild
   }
 
   return {
-    /** @param checks that asked for it, with what decisions have ended since: what they ended is not begun */
     async person(tx: Tx, userId: string, checks: Place["checks"] = []): Promise<void> {
       await lockPerson(tx, userId);
       const listings = await listingsOf(tx, userId);

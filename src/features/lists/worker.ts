@@ -2,7 +2,7 @@ import type { Logger } from "pino";
 import type { Deps } from "../deps.ts";
 import type { DiscordActions } from "../../discord-actions/discord-actions.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
-import { createTasks, type TaskKind, type Attempted, leaseFrom, maxAttempts, type DueTask } from "../../kit/task.ts";
+import { createTasks, type TaskKind, type Attempted, leaseFrom, maxAttempts, type DueTask, type TaskState } from "../../kit/task.ts";
 import { type Ledger, lockPerson, causeNameOf, endingOf, isUndoable, type ActionChanges } from "./ledger.ts";
 import type { Presence } from "../../discord/guild/presence.ts";
 import type { GuildState } from "../../discord/guild-state.ts";
@@ -333,10 +333,20 @@ export interface WorkerDeps extends Omit<ComparisonsDeps, "wake" | "onCompared" 
   logger: Logger;
 }
 
-export type ListWorker = ReturnType<typeof createListWorker>;
+export interface ListWorker {
+  /** Something is to be compared, filed or done. */
+  wake(): void;
+  /** What the bot is to do about listed people that is due and not done yet. */
+  state(): Promise<TaskState>;
+  /** Do everything that is due now. */
+  catchUp(call: Call): Promise<void>;
+  start(): void;
+  /** Begin nothing more, and wait for what is under way. */
+  stop(): Promise<void>;
+}
 
 /** Compares who joined and who was left to be compared, files what follows and has the bot do it: at once, and again after a restart. */
-export function createListWorker({ proposals, discordActions, ...parts }: WorkerDeps) {
+export function createListWorker({ proposals, discordActions, ...parts }: WorkerDeps): ListWorker {
   const actions = discordActions.tasksOf(createListedActions(parts));
   const proposing = createTasks(proposals, parts);
   const wakeFollowing = (): void => {
@@ -347,15 +357,12 @@ export function createListWorker({ proposals, discordActions, ...parts }: Worker
   const all = [comparing, proposing, actions];
 
   return {
-    /** Something is to be compared, filed or done. */
     wake(): void {
       for (const tasks of all) tasks.wake();
     },
 
-    /** What the bot is to do about listed people that is due and not done yet. */
     state: actions.state,
 
-    /** Do everything that is due now. */
     async catchUp(call: Call): Promise<void> {
       requirePermission(call, "system.act");
       let ended: number;
@@ -369,7 +376,6 @@ export function createListWorker({ proposals, discordActions, ...parts }: Worker
       for (const tasks of all) tasks.start();
     },
 
-    /** Begin nothing more, and wait for what is under way. */
     async stop(): Promise<void> {
       await Promise.all(all.map((tasks) => tasks.stop()));
     },

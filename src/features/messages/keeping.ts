@@ -51,10 +51,23 @@ export interface KeepingDeps {
   fingerprintKey: Buffer;
 }
 
-export type Keeping = ReturnType<typeof createKeeping>;
+export interface Keeping {
+  /** What was refused when it was last tried. */
+  refusals(): readonly MessageRefusal[];
+  /** Why Discord refused a message when it was last tried; undefined: it did not. */
+  refusalOf(key: string): MessageRefusal | undefined;
+  /** Whether a message is known. */
+  isKept(key: string): Promise<boolean>;
+  /** Know of a message no more: it stays as it is. */
+  forget(key: string): Promise<void>;
+  /** Bring one message into its place and its shape. */
+  updateCard(messages: CardMessages, wanted: Wanted, care: Care): Promise<KeptEnd>;
+  /** Take a message away that belongs nowhere any more. */
+  takeAway(messages: CardMessages, key: string): Promise<KeptEnd>;
+}
 
 /** Keeps single messages as they should be: posted once, edited when what they show changes, posted again when they were deleted. */
-export function createKeeping({ database, logger, fingerprintKey }: KeepingDeps) {
+export function createKeeping({ database, logger, fingerprintKey }: KeepingDeps): Keeping {
   const warned = new Set<string>();
   /** By what the message is kept under; only of what should stand there. */
   const refusals = new Map<string, MessageRefusal>();
@@ -107,22 +120,17 @@ export function createKeeping({ database, logger, fingerprintKey }: KeepingDeps)
   }
 
   return {
-    /** What was refused when it was last tried. */
     refusals: (): readonly MessageRefusal[] => [...refusals.values()],
 
-    /** Why Discord refused a message when it was last tried; undefined: it did not. */
     refusalOf: (key: string): MessageRefusal | undefined => refusals.get(key),
 
-    /** Whether a message is known. */
     isKept: async (key: string): Promise<boolean> => (await database.read.reviewCard.count({ where: { requestId: key } })) > 0,
 
-    /** Know of a message no more: it stays as it is. */
     async forget(key: string): Promise<void> {
       refusals.delete(key);
       await drop(key);
     },
 
-    /** Bring one message into its place and its shape. */
     async updateCard(messages: CardMessages, wanted: Wanted, care: Care): Promise<KeptEnd> {
       const { key, message, place, isPosted } = wanted;
       refusals.delete(key);
@@ -151,7 +159,6 @@ export function createKeeping({ database, logger, fingerprintKey }: KeepingDeps)
       return await post(messages, wanted, { place: place ?? at, last: card.messageId, shown, isUnsure });
     },
 
-    /** Take a message away that belongs nowhere any more. */
     async takeAway(messages: CardMessages, key: string): Promise<KeptEnd> {
       refusals.delete(key);
       const card = await database.read.reviewCard.findUnique({ where: { requestId: key } });

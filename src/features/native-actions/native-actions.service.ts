@@ -9,7 +9,20 @@ import { isPersonal, nativeActionsPolicy, presentGuildAction, presentNativeActio
 import type { NativeWatch } from "./watch.ts";
 import { ListGuildActionsQuery, ListNativeActionsQuery, type GuildActionView, type NativeActionView } from "./native-actions.schema.ts";
 
-export type NativeActionsService = ReturnType<typeof createNativeActionsService>;
+export interface NativeActionsService {
+  /**
+   * What others did to a person, newest first.
+   * @throws ProblemError permission_denied, invalid_cursor
+   */
+  list(call: Call, userId: string, query: ListNativeActionsQuery): Promise<Page<NativeActionView>>;
+  /**
+   * What others did in a server, newest first; what was done to nobody in particular is among it.
+   * @throws ProblemError permission_denied, invalid_cursor
+   */
+  listIn(call: Call, guildId: string, query: ListGuildActionsQuery): Promise<Page<GuildActionView>>;
+  /** One of them. @throws ProblemError permission_denied, record_not_found */
+  get(call: Call, id: string): Promise<NativeActionView>;
+}
 
 interface NativeActionsDeps extends Deps<"database" | "cursors"> {
   watch: Pick<NativeWatch, "unseen">;
@@ -18,7 +31,7 @@ interface NativeActionsDeps extends Deps<"database" | "cursors"> {
 const newestFirst = orderOf("at", "desc");
 
 /** Reads what others did to people in Discord. */
-export function createNativeActionsService({ database, cursors, watch }: NativeActionsDeps) {
+export function createNativeActionsService({ database, cursors, watch }: NativeActionsDeps): NativeActionsService {
   /** @param wanted the rows of the list */
   async function pageOf<View>(
     wanted: { userId?: string; guildId?: string; kind?: string },
@@ -41,10 +54,6 @@ export function createNativeActionsService({ database, cursors, watch }: NativeA
   }
 
   return {
-    /**
-     * What others did to a person, newest first.
-     * @throws ProblemError permission_denied, invalid_cursor
-     */
     async list(call: Call, userId: string, query: ListNativeActionsQuery): Promise<Page<NativeActionView>> {
       requirePermission(call, nativeActionsPolicy.read);
       const asked = ListNativeActionsQuery.parse(query);
@@ -53,10 +62,6 @@ export function createNativeActionsService({ database, cursors, watch }: NativeA
       return await pageOf(wanted, asked, { name: "native_actions", present: (row) => presentNativeAction({ ...row, userId }) });
     },
 
-    /**
-     * What others did in a server, newest first; what was done to nobody in particular is among it.
-     * @throws ProblemError permission_denied, invalid_cursor
-     */
     async listIn(call: Call, guildId: string, query: ListGuildActionsQuery): Promise<Page<GuildActionView>> {
       requirePermission(call, nativeActionsPolicy.read);
       const asked = ListGuildActionsQuery.parse(query);
@@ -64,7 +69,6 @@ export function createNativeActionsService({ database, cursors, watch }: NativeA
       return await pageOf(wanted, asked, { name: "guild_native_actions", present: presentGuildAction });
     },
 
-    /** One of them. @throws ProblemError permission_denied, record_not_found */
     async get(call: Call, id: string): Promise<NativeActionView> {
       requirePermission(call, nativeActionsPolicy.read);
       const row = await database.read.nativeAction.findUnique({ where: { id: id.toLowerCase() } });

@@ -72,7 +72,18 @@ export function createPairs(clock: Clock) {
   };
 }
 
-export type NativeRecords = ReturnType<typeof createNativeRecords>;
+export interface NativeRecords {
+  /** Have what keeps a ledger of the bot's actions hear of what was ended by hand. */
+  registerEnding(handler: OnEnded): void;
+  /** The entry up to which a guild's log was read; undefined: never. */
+  positionOf(guildId: string): Promise<string | undefined>;
+  /**
+   * Record what was seen, each thing once, and how far the log was read, in one transaction.
+   * @param slice in the order in which it happened, all of one guild
+   * @param upTo the last entry that was read; undefined: the position stays
+   */
+  write(guildId: string, slice: readonly Seen[], upTo?: string): Promise<void>;
+}
 
 /** What was ended by hand: whoever keeps a ledger of what the bot did marks it as ended. */
 export interface EndedByHand {
@@ -93,7 +104,7 @@ type Known = Pick<NativeAction, "kind" | "userId" | "at">;
 const ends: Partial<Record<Seen["kind"], EndedByHand["kind"]>> = { unban: "ban", timeout_lift: "timeout" };
 
 /** The only writer of what others did, and of how far each log was read. */
-export function createNativeRecords({ database }: Deps<"database">) {
+export function createNativeRecords({ database }: Deps<"database">): NativeRecords {
   const endings: OnEnded[] = [];
 
   /** What of a slice is not recorded yet; what an event told of without a name gets it from its entry. */
@@ -145,21 +156,14 @@ export function createNativeRecords({ database }: Deps<"database">) {
   }
 
   return {
-    /** Have what keeps a ledger of the bot's actions hear of what was ended by hand. */
     registerEnding(handler: OnEnded): void {
       endings.push(handler);
     },
 
-    /** The entry up to which a guild's log was read; undefined: never. */
     async positionOf(guildId: string): Promise<string | undefined> {
       return (await database.read.nativeLogPosition.findUnique({ where: { guildId } }))?.entryId;
     },
 
-    /**
-     * Record what was seen, each thing once, and how far the log was read, in one transaction.
-     * @param slice in the order in which it happened, all of one guild
-     * @param upTo the last entry that was read; undefined: the position stays
-     */
     async write(guildId: string, slice: readonly Seen[], upTo?: string): Promise<void> {
       await database.write(systemCall("job", uuid7()), async (tx) => {
         await tx.lock(`native_actions:${guildId}`);

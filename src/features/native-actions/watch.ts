@@ -10,7 +10,22 @@ import { z } from "zod";
 import { ProblemError } from "../../kernel/errors.ts";
 import { pause } from "../../kernel/pause.ts";
 
-type LogReader = ReturnType<typeof createLogReader>;
+interface LogReader {
+  /** The connection began anew: what is told from now on waits until what was missed has been read. */
+  lost(): void;
+  /** Read what was missed. */
+  readAgain(): void;
+  /** Something was done. What only an event told of has to be told of by the log, too, as long as the bot may view it. */
+  add(seen: Seen): void;
+  /** An entry of the log was told of, whatever it is about. */
+  heard(id: string): void;
+  /** Once a minute: whether the log may be viewed by now, what is left to be read, and how far it was read though nothing was for us. */
+  tend(): Promise<void>;
+  /** Whether the bot may view the log; undefined while that is not known. */
+  mayView(): boolean | undefined;
+  /** Resolves when nothing is under way. */
+  idle(): Promise<void>;
+}
 
 interface LogReaderDeps {
   guildId: string;
@@ -44,7 +59,7 @@ const Page = z.object({ audit_log_entries: z.array(z.unknown()) });
  * Follows the audit log of one guild: first what came while the bot was away, from where it stopped, then what the gateway tells.
  * One thing at a time and in order, whatever arrives meanwhile.
  */
-function createLogReader(deps: LogReaderDeps) {
+function createLogReader(deps: LogReaderDeps): LogReader {
   const { guildId, rest, records, clock, logger, stopping } = deps;
   const waiting: Seen[] = [];
   /** Whether everything before what waits has been read. */
@@ -175,13 +190,10 @@ function createLogReader(deps: LogReaderDeps) {
   }
 
   return {
-    /** The connection began anew: what is told from now on waits until what was missed has been read. */
     lost(): void {
       isCaughtUp = false;
     },
-    /** Read what was missed. */
     readAgain,
-    /** Something was done. What only an event told of has to be told of by the log, too, as long as the bot may view it. */
     add(seen: Seen): void {
       waiting.push(seen);
       if (waiting.length > maxWaiting && mayView !== false) {
@@ -191,27 +203,41 @@ function createLogReader(deps: LogReaderDeps) {
       if (seen.entryId === null && mayView !== false) isCaughtUp = false;
       begin();
     },
-    /** An entry of the log was told of, whatever it is about. */
     heard(id: string): void {
       last = laterOf(last, id);
       if (mayView === false) readAgain();
     },
-    /** Once a minute: whether the log may be viewed by now, what is left to be read, and how far it was read though nothing was for us. */
     async tend(): Promise<void> {
       isResting = false;
       if (mayView === false || !isCaughtUp) return readAgain();
       if (working === undefined && waiting.length === 0 && stored !== undefined && laterOf(stored, last) !== stored) await write([], last);
     },
-    /** Whether the bot may view the log; undefined while that is not known. */
     mayView: () => mayView,
-    /** Resolves when nothing is under way. */
     async idle(): Promise<void> {
       for (let task = working; task !== undefined; task = working) await task;
     },
   };
 }
 
-export type NativeWatch = ReturnType<typeof createNativeWatch>;
+export interface NativeWatch {
+  /** A connection began anew, as this account. */
+  connected(id: string): void;
+  /** The bot is in a guild, perhaps again. */
+  present(guildId: string): void;
+  gone(guildId: string): void;
+  /** The log of a guild has a new entry. */
+  entry(guildId: string, entry: unknown): void;
+  /** Somebody was banned, or their ban was lifted; who did it only the log says. */
+  ban(kind: "ban" | "unban", guildId: string, userId: string): void;
+  /** Guilds whose audit log the bot may not view. */
+  unseen(): string[];
+  /** How many entries could not be read or recorded since the start. */
+  skipped(): number;
+  tend(): Promise<void>;
+  idle(): Promise<void>;
+  /** Begin nothing more, and wait for what is under way. */
+  stop(): Promise<void>;
+}
 
 export interface NativeWatchDeps {
   discord: { rest: DiscordCalls; sentBans: SentBans };
@@ -224,7 +250,7 @@ export interface NativeWatchDeps {
 const entryMs = 1000;
 
 /** Follows what is done to people in the served guilds: by their audit logs, and by the events of bans where the bot may not view the log. */
-export function createNativeWatch({ discord, records, clock, logger }: NativeWatchDeps) {
+export function createNativeWatch({ discord, records, clock, logger }: NativeWatchDeps): NativeWatch {
   const stopping = new AbortController();
   const readers = new Map<string, LogReader>();
   const pairs = createPairs(clock);
@@ -294,24 +320,20 @@ export function createNativeWatch({ discord, records, clock, logger }: NativeWat
   }
 
   return {
-    /** A connection began anew, as this account. */
     connected(id: string): void {
       selfId = id;
       for (const reader of readers.values()) reader.lost();
     },
-    /** The bot is in a guild, perhaps again. */
     present: (guildId: string): void => readerOf(guildId).readAgain(),
     gone(guildId: string): void {
       readers.delete(guildId);
     },
-    /** The log of a guild has a new entry. */
     entry(guildId: string, entry: unknown): void {
       const { id, seen } = readFrom(guildId, entry);
       const reader = readerOf(guildId);
       if (id !== undefined) reader.heard(id);
       if (seen !== undefined) reader.add(seen);
     },
-    /** Somebody was banned, or their ban was lifted; who did it only the log says. */
     ban(kind: "ban" | "unban", guildId: string, userId: string): void {
       if (stopping.signal.aborted) return;
       const unnamed = { entryId: null, actorId: null, reason: null, until: null, rule: null, count: null, days: null, isOurs: false };
@@ -323,9 +345,7 @@ export function createNativeWatch({ discord, records, clock, logger }: NativeWat
       };
       unexplained.set(seen, setTimeout(record, entryMs));
     },
-    /** Guilds whose audit log the bot may not view. */
     unseen: (): string[] => [...readers].flatMap(([guildId, reader]) => (reader.mayView() === false ? [guildId] : [])),
-    /** How many entries could not be read or recorded since the start. */
     skipped: (): number => skipped,
     async tend(): Promise<void> {
       pairs.sweep();
@@ -334,7 +354,6 @@ export function createNativeWatch({ discord, records, clock, logger }: NativeWat
       requireNoneFailed(await forEachIsolated(readers, ([, reader]) => reader.tend(), isolation));
     },
     idle,
-    /** Begin nothing more, and wait for what is under way. */
     async stop(): Promise<void> {
       stopping.abort();
       for (const timer of unexplained.values()) clearTimeout(timer);

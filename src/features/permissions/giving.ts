@@ -25,10 +25,30 @@ export interface Recipient {
   userId: string;
 }
 
-export type Giving = ReturnType<typeof createGiving>;
+export interface Giving {
+  requireMayGiveStaffRole(call: Call, key: string, given: Recipient): void;
+  /**
+   * The first allowance of a bot names it: the staff roles that it holds in Discord count from then on, and as long as it is named. So whoever
+   * allows a bot anything, or for longer, needs what giving it those roles needs.
+   * @throws ProblemError hierarchy_violation, cannot_grant_unheld
+   */
+  requireMayName(call: Call, given: Pick<Access, "id" | "isBot" | "held" | "dormant">, edits: readonly Edit[]): void;
+  /**
+   * Whoever maps a Discord role to a staff role lets others give it: one with moderation or administration bits needs an owner.
+   * @param refs Discord roles (`guildId:roleId`) that map to a staff role from now on
+   * @throws ProblemError hierarchy_violation
+   */
+  requireMayMap(call: Call, refs: ReadonlySet<string>): void;
+  /**
+   * A Discord role that maps to a staff role needs what the staff role needs. Any other role with moderation or administration bits needs
+   * an owner, also while its bits are unknown.
+   * @throws ProblemError hierarchy_violation, cannot_grant_unheld
+   */
+  requireMayGiveRole(call: Call, given: DiscordRole, recipient: Recipient): void;
+}
 
 /** What giving a person a staff role, or any Discord role, needs. Every path that ends in either asks here. */
-export function createGiving({ access, guildState, requireKeys, requireGrants }: GivingDeps) {
+export function createGiving({ access, guildState, requireKeys, requireGrants }: GivingDeps): Giving {
   /**
    * A staff role is given by those who could also grant what it holds: their rank is above it, their level is not below it, and they hold
    * its permissions. A key that is not in use gives nothing.
@@ -54,11 +74,6 @@ export function createGiving({ access, guildState, requireKeys, requireGrants }:
   return {
     requireMayGiveStaffRole,
 
-    /**
-     * The first allowance of a bot names it: the staff roles that it holds in Discord count from then on, and as long as it is named. So whoever
-     * allows a bot anything, or for longer, needs what giving it those roles needs.
-     * @throws ProblemError hierarchy_violation, cannot_grant_unheld
-     */
     requireMayName(
       call: Call,
       { id, isBot, held, dormant }: Pick<Access, "id" | "isBot" | "held" | "dormant">,
@@ -68,11 +83,6 @@ export function createGiving({ access, guildState, requireKeys, requireGrants }:
       for (const { role } of [...held, ...dormant]) requireMayGiveStaffRole(call, role.key, { userId: id });
     },
 
-    /**
-     * Whoever maps a Discord role to a staff role lets others give it: one with moderation or administration bits needs an owner.
-     * @param refs Discord roles (`guildId:roleId`) that map to a staff role from now on
-     * @throws ProblemError hierarchy_violation
-     */
     requireMayMap(call: Call, refs: ReadonlySet<string>): void {
       for (const ref of refs) {
         const [guildId = "", roleId = ""] = ref.split(":");
@@ -80,11 +90,6 @@ export function createGiving({ access, guildState, requireKeys, requireGrants }:
       }
     },
 
-    /**
-     * A Discord role that maps to a staff role needs what the staff role needs. Any other role with moderation or administration bits needs
-     * an owner, also while its bits are unknown.
-     * @throws ProblemError hierarchy_violation, cannot_grant_unheld
-     */
     requireMayGiveRole(call: Call, { guildId, roleId }: DiscordRole, recipient: Recipient): void {
       const staffRole = access.roleAt(roleRef(guildId, roleId));
       if (staffRole !== undefined) requireMayGiveStaffRole(call, staffRole.key, recipient);

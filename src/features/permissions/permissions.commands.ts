@@ -10,7 +10,7 @@ import { readVisible, idText } from "../../commands/records.ts";
 import { escapeText } from "../../discord/replies.ts";
 import type { ExplainView, SimulateView } from "./explain/explain.schema.ts";
 import type { CatalogView, RolePermissionsView } from "./permissions.schema.ts";
-import type { Translate } from "../../kit/say.ts";
+import { type Translate, inJson } from "../../kit/say.ts";
 
 const limits = { text: 1900, keys: 20 } as const;
 const mark = (allowed: boolean): string => (allowed ? "✓" : "✗");
@@ -69,7 +69,7 @@ function roleText(view: RolePermissionsView, t: Translate): string {
 function effectiveReply(view: EffectiveView, t: Translate): Reply {
   const held = view.permissions.filter(({ allowed }) => allowed).map(({ key }) => key);
   const line = t("permission effective-line", { user: `<@${view.user_id}>`, level: enumLabel(view.level, t), count: held.length });
-  const file = { name: "permissions.json", content: JSON.stringify(view, null, 2) };
+  const file = { name: "permissions.json", content: inJson(view, 2) };
   return { content: cut(`${line}\n${keysText(held, t)}`, limits.text), files: [file] };
 }
 
@@ -83,7 +83,7 @@ function simulationReply(view: SimulateView, t: Translate): Reply {
     ...view.people.map(({ user_id: id, gains, loses }) => `<@${id}> ${change(gains, loses)}`),
   ];
   const head = t("permission simulated", { count: view.people_total });
-  const file = { name: "simulation.json", content: JSON.stringify(view, null, 2) };
+  const file = { name: "simulation.json", content: inJson(view, 2) };
   return { content: cut([head, ...lines].join("\n"), limits.text), files: [file] };
 }
 

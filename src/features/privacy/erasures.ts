@@ -2,7 +2,17 @@ import type { ReadClient, TransactionClient, Tx } from "../../database/database.
 import { uuid7 } from "../../kernel/ids.ts";
 import type { ErasureKind, Journal, JournalLine } from "./journal/journal.ts";
 
-export type Erasures = ReturnType<typeof createErasures>;
+export interface Erasures {
+  /** When a person's data was redacted with the wish not to be collected again; null for everybody else. */
+  redactedAt(db: Reader, userId: string): Promise<Date | null>;
+  /** When these people last had all that they shared deleted; who never had is not in it. */
+  erasedAt(db: Reader, userIds: readonly string[]): Promise<Map<string, Date>>;
+  /**
+   * Keep that something of a person was taken back or deleted: a row of this transaction, and before its commit the same as a
+   * line of the journal, so that no backup of the database brings it back.
+   */
+  note(tx: Tx, kind: ErasureKind, userId: string): Promise<void>;
+}
 
 type Reader = Pick<ReadClient | TransactionClient, "erasure">;
 
@@ -13,10 +23,9 @@ export interface ErasuresDeps {
 }
 
 /** What was deleted permanently, as far as other features have to know. */
-export function createErasures({ hashOf, journal }: ErasuresDeps) {
+export function createErasures({ hashOf, journal }: ErasuresDeps): Erasures {
   const queues = new WeakMap<Tx, JournalLine[]>();
   return {
-    /** When a person's data was redacted with the wish not to be collected again; null for everybody else. */
     async redactedAt(db: Reader, userId: string): Promise<Date | null> {
       const latest = await db.erasure.findFirst({
         where: { subjectHash: hashOf(userId), kind: { in: ["suppression", "release"] } },
@@ -25,7 +34,6 @@ export function createErasures({ hashOf, journal }: ErasuresDeps) {
       return latest?.kind === "suppression" ? latest.at : null;
     },
 
-    /** When these people last had all that they shared deleted; who never had is not in it. */
     async erasedAt(db: Reader, userIds: readonly string[]): Promise<Map<string, Date>> {
       const people = new Map(userIds.map((userId) => [hashOf(userId), userId]));
       const rows = await db.erasure.findMany({
@@ -35,10 +43,6 @@ export function createErasures({ hashOf, journal }: ErasuresDeps) {
       return new Map(rows.map(({ subjectHash, at }) => [people.get(subjectHash) ?? "", at]));
     },
 
-    /**
-     * Keep that something of a person was taken back or deleted: a row of this transaction, and before its commit the same as a
-     * line of the journal, so that no backup of the database brings it back.
-     */
     async note(tx: Tx, kind: ErasureKind, userId: string): Promise<void> {
       const row = { id: uuid7(tx.now.getTime()), kind, subjectHash: hashOf(userId), at: tx.now };
       await tx.db.erasure.create({ data: { ...row, appliedAt: tx.now } });

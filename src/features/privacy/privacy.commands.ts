@@ -1,4 +1,4 @@
-import type { KeyAfter } from "../../kit/say.ts";
+import { inJson, type KeyAfter } from "../../kit/say.ts";
 import type { CommandSet, Entry } from "../../commands/entry.ts";
 import type { DataExportView } from "./privacy.schema.ts";
 
@@ -36,7 +36,7 @@ const mydataEntries: readonly Entry[] = [
       const found = kinds.flatMap(([key, count]) => (count(view) === 0 ? [] : [`• ${t(`mydata ${key}`)}: ${count(view).toString()}`]));
       const where = t("mydata where", { url: `${publicUrl}/privacy` });
       if (found.length === 0) return { content: `${t("mydata nothing")}\n${where}` };
-      const file = { name: "mydata.json", content: JSON.stringify(view, null, 2) };
+      const file = { name: "mydata.json", content: inJson(view, 2) };
       return { content: [t("mydata stored"), ...found, where].join("\n"), files: [file] };
     },
   },

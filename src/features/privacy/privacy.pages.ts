@@ -1,3 +1,4 @@
+import { inJson } from "../../kit/say.ts";
 import { getCookie } from "hono/cookie";
 import { z } from "zod";
 import type { HttpContext } from "../../http/context.ts";
@@ -108,7 +109,7 @@ function downloadPage(deps: PrivacyPagesDeps): HtmlPage {
       if (userId === undefined) return toResult(c, deps, "sign-in-again");
       takeToken(deps.limiters.export, ownExportBudget(userId), c.get("request"));
       const data = await deps.privacy.export(webCall(requestIdOf(c), userId), userId);
-      const body = `${JSON.stringify(data, null, 2)}\n`;
+      const body = `${inJson(data, 2)}\n`;
       return attachment(c, deps, { name: `provost-${userId}.json`, type: "application/json; charset=utf-8", body });
     },
   );

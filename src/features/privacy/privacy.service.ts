@@ -268,10 +268,37 @@ function createRedaction(deps: RedactDeps) {
   };
 }
 
-export type PrivacyService = ReturnType<typeof createPrivacyService>;
+export interface PrivacyService {
+  /** Everything stored about a person that they may have; the person's own, or for holders of users.export. */
+  export(call: Call, userId: string): Promise<DataExportView>;
+  /**
+   * Delete what a person shared, at their own wish alone. Records of moderation stay.
+   * @throws ProblemError permission_denied for everybody else
+   */
+  erase(call: Call, userId: string): Promise<ErasureView>;
+  /** Let a redacted person be asked again. @throws ProblemError invalid_transition when nothing keeps them from it */
+  unsuppress(call: Call, userId: string): Promise<void>;
+  /** Settles when nothing is on its way to Discord any more; before the database is closed. */
+  close(): Promise<void>;
+  /** For the job that runs each minute: what is old goes. @returns how many went */
+  sweep(call: Call): Promise<number>;
+  /**
+   * Erase a person: what they shared, their names, links and staff data, and the details of the audit about them. Moderation
+   * records stay as records about an id. Waits for a second person, except at the command line.
+   * @throws ProblemError last_owner, hierarchy_violation, invalid_transition (present staff), and as `hold`
+   */
+  redact(call: Call, userId: string, given: RedactInput): Promise<ErasureView | Held>;
+  /**
+   * Carry out lines that an older, restored database does not know of, and write rows into the journal whose lines were lost with the file. Once,
+   * at boot. @returns how many deletions were carried out again. @throws Error in plain words
+   */
+  catchUp(call?: Call): Promise<number>;
+  /** Write what other processes have deleted into the journal of this one. */
+  copyLost(): Promise<void>;
+}
 
 /** What people can ask about their own data. */
-export function createPrivacyService(deps: PrivacyDeps) {
+export function createPrivacyService(deps: PrivacyDeps): PrivacyService {
   const { database, audit, events, erasures, reads, clock } = deps;
   const wipe = createWipe(deps);
   const makeExport = createExporter({ ...deps, read: database.read, dialect: database.dialect });
@@ -280,7 +307,6 @@ export function createPrivacyService(deps: PrivacyDeps) {
     ...createCatchUp({ ...deps, wipe }),
     ...createRedaction({ ...deps, wipe }),
 
-    /** Everything stored about a person that they may have; the person's own, or for holders of users.export. */
     async export(call: Call, userId: string): Promise<DataExportView> {
       requirePermission(call, privacyPolicy.export, { own: userId });
       reads.note(call, userId, "export");
@@ -288,10 +314,6 @@ export function createPrivacyService(deps: PrivacyDeps) {
       return await makeExport(call, Snowflake.parse(userId));
     },
 
-    /**
-     * Delete what a person shared, at their own wish alone. Records of moderation stay.
-     * @throws ProblemError permission_denied for everybody else
-     */
     async erase(call: Call, userId: string): Promise<ErasureView> {
       requireWrite(call, privacyPolicy.redact, { own: userId });
       if (call.actor?.id !== userId)
@@ -320,7 +342,6 @@ export function createPrivacyService(deps: PrivacyDeps) {
       return view;
     },
 
-    /** Let a redacted person be asked again. @throws ProblemError invalid_transition when nothing keeps them from it */
     async unsuppress(call: Call, userId: string): Promise<void> {
       requireWrite(call, privacyPolicy.redact);
       await database.write(call, async (tx) => {
@@ -331,10 +352,8 @@ export function createPrivacyService(deps: PrivacyDeps) {
       });
     },
 
-    /** Settles when nothing is on its way to Discord any more; before the database is closed. */
     close: (): Promise<void> => wipe.told(),
 
-    /** For the job that runs each minute: what is old goes. @returns how many went */
     async sweep(call: Call): Promise<number> {
       const before = addSeconds(clock.now(), -readRetentionDays * 86_400);
       const isDue = (await database.read.dataRead.findFirst({ where: { at: { lt: before } }, select: { userId: true } })) !== null;

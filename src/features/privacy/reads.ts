@@ -10,7 +10,14 @@ import type { Erasures } from "./erasures.ts";
 export type ReadKind = "authorization" | "servers" | "matches" | "timeline" | "export";
 
 /** The looks with their upkeep, for the feature itself. */
-export type DataReadsUpkeep = ReturnType<typeof createDataReads>;
+export interface DataReadsUpkeep {
+  /** Note a look of staff or of a client; one's own is not noted. Costs the caller nothing and never fails. */
+  note(call: Call, userId: string, what: ReadKind): void;
+  flush(): Promise<void>;
+  /** The looks at a person were deleted: what is noted from now on is written, even where it was within this hour. */
+  forget(userId: string): void;
+  close(): Promise<void>;
+}
 /** What other features tell it. */
 export type DataReads = Pick<DataReadsUpkeep, "note">;
 
@@ -29,7 +36,7 @@ const batchSize = 500;
 export const readsLock = "data-reads";
 
 /** Remembers who looked at what of whom, so that the person can see it. */
-export function createDataReads({ database, erasures, clock, logger, maxWaiting = 10_000 }: DataReadsDeps) {
+export function createDataReads({ database, erasures, clock, logger, maxWaiting = 10_000 }: DataReadsDeps): DataReadsUpkeep {
   const known = new LRUCache<string, true>({ maxSize: maxKnown, sizeCalculation: () => 1 });
   const waiting = new Map<string, DataRead>();
   let running: Promise<void> | undefined;
@@ -70,7 +77,6 @@ export function createDataReads({ database, erasures, clock, logger, maxWaiting 
   }
 
   return {
-    /** Note a look of staff or of a client; one's own is not noted. Costs the caller nothing and never fails. */
     note(call: Call, userId: string, what: ReadKind): void {
       const look = lookOf(call, userId, what, clock.now());
       if (look === undefined) return;
@@ -83,7 +89,6 @@ export function createDataReads({ database, erasures, clock, logger, maxWaiting 
       schedule();
     },
     flush,
-    /** The looks at a person were deleted: what is noted from now on is written, even where it was within this hour. */
     forget(userId: string): void {
       for (const key of known.keys()) if (key.startsWith(`${userId}:`)) known.delete(key);
     },

@@ -65,10 +65,18 @@ type Deleted = Omit<ErasureView["deleted"], "audit_details">;
 
 const nothing: Deleted = { authorization: 0, sessions: 0, servers: 0, matches: 0, reads: 0, sign_ins: 0, links: 0, staff: 0, names: 0 };
 
-export type Wipe = ReturnType<typeof createWipe>;
+export interface Wipe {
+  shared(tx: Tx, target: WipeTarget): Promise<Deleted>;
+  /** Settles when Discord was told of every grant that is over, or could not be told. */
+  told(): Promise<void>;
+  /** Access was taken back: the grant is over, and what was read with it is gone. */
+  grant(tx: Tx, target: WipeTarget): Promise<Deleted>;
+  /** Everything but the records of moderation, which lose the person's name. */
+  all(tx: Tx, target: WipeTarget): Promise<Deleted>;
+}
 
 /** The deletions themselves, without rights and without a word to anybody. */
-export function createWipe(deps: WipeDeps) {
+export function createWipe(deps: WipeDeps): Wipe {
   const telling = new Set<Promise<void>>();
 
   /** Tell Discord that a grant is over, once that is committed: it costs the transaction nothing. */
@@ -134,17 +142,14 @@ export function createWipe(deps: WipeDeps) {
   return {
     shared,
 
-    /** Settles when Discord was told of every grant that is over, or could not be told. */
     told: async (): Promise<void> => void (await Promise.all(telling)),
 
-    /** Access was taken back: the grant is over, and what was read with it is gone. */
     async grant(tx: Tx, target: WipeTarget): Promise<Deleted> {
       await deps.consentEnds.end(tx, target);
       if (!(await isCovered(tx, target))) return nothing;
       return { ...nothing, ...(await endGrant(tx, target)) };
     },
 
-    /** Everything but the records of moderation, which lose the person's name. */
     async all(tx: Tx, target: WipeTarget): Promise<Deleted> {
       // Before the locks of links and records, as decisions about requests take them.
       await deps.consentEnds.end(tx, target);

@@ -1,3 +1,4 @@
+import type { HistoryQuery, LineView } from "./history/history.schema.ts";
 import { createEntryChanges, type RosterEntriesDeps } from "./changes.ts";
 import type { RosterEntry } from "../../generated/sqlite/client.ts";
 import { requirePermission, type Call } from "../../kernel/call.ts";
@@ -7,7 +8,7 @@ import { countOf, type Where as PlainWhere } from "../../database/where.ts";
 import type { AccessDirectory } from "../permissions/access/access-directory.ts";
 import { createHistory } from "./history/history.ts";
 import { rosterPolicy, visibleEntry } from "./roster.policy.ts";
-import { ListEntriesQuery, type EntryView, type OneEntryView } from "./roster.schema.ts";
+import { ListEntriesQuery, type EntryView, type OneEntryView, type CreateEntryInput, type UpdateEntryInput } from "./roster.schema.ts";
 import { hiddenAmong, knowing, viewsOf } from "./views.ts";
 import { orderOf } from "../../kernel/keyset.ts";
 import { beginningWith } from "../../kernel/words.ts";
@@ -65,7 +66,28 @@ function namedLike(q: string, access: People): Condition<Where> {
   };
 }
 
-export type RosterEntries = ReturnType<typeof createRosterEntries>;
+export interface RosterEntries {
+  /**
+   * What happened, newest first by when it took effect; with `on` how things stood then, on one page.
+   * @throws ProblemError validation_failed, invalid_cursor
+   */
+  history(call: Call, query: HistoryQuery): Promise<Page<LineView>>;
+  /**
+   * Put somebody on the roster without a request. Who was terminated comes back only at the hands of holders of roster.apply_fixes.
+   * @throws ProblemError conflict_of_interest, hierarchy_violation, validation_failed, invalid_transition
+   */
+  create(call: Call, given: CreateEntryInput): Promise<EntryView>;
+  /**
+   * Change an entry, from now on or since an earlier day; what later lines of its history changed stays changed.
+   * @throws ProblemError permission_denied, conflict_of_interest, hierarchy_violation, validation_failed, precondition_failed,
+   * invalid_transition
+   */
+  update(call: Call, key: string, given: UpdateEntryInput, ifMatch?: number): Promise<EntryView>;
+  /** Entries, the newest first by default; without a status, of those who have not left. @throws ProblemError invalid_cursor */
+  list(call: Call, query: ListEntriesQuery): Promise<Page<EntryView>>;
+  /** One entry; an id of nobody is an answer, too. @param key id of the entry or of its person, or `@me` */
+  get(call: Call, key: string): Promise<OneEntryView>;
+}
 
 /** The list, as its cursors name it. */
 const listName = "roster_list";
@@ -73,7 +95,7 @@ const listName = "roster_list";
 type Known = Pick<AccessDirectory, "of" | "role">;
 
 /** The roster and its history, as staff and clients read and change it. */
-export function createRosterEntries(deps: RosterEntriesDeps) {
+export function createRosterEntries(deps: RosterEntriesDeps): RosterEntries {
   const { database, access, cursors, clock } = deps;
 
   async function shown(call: Call, views: readonly EntryView[]): Promise<EntryView[]> {
@@ -86,7 +108,6 @@ export function createRosterEntries(deps: RosterEntriesDeps) {
     shown(call, await viewsOf(database.read, rows, { access: known, now: clock.now() }));
 
   return {
-    /** Entries, the newest first by default; without a status, of those who have not left. @throws ProblemError invalid_cursor */
     async list(call: Call, query: ListEntriesQuery): Promise<Page<EntryView>> {
       requirePermission(call, rosterPolicy.read);
       const { limit, cursor, count, ...filters } = ListEntriesQuery.parse(query);
@@ -105,7 +126,6 @@ export function createRosterEntries(deps: RosterEntriesDeps) {
       return withTotal(page, { count }, () => countOf(database.read, "RosterEntry", walked.everything));
     },
 
-    /** One entry; an id of nobody is an answer, too. @param key id of the entry or of its person, or `@me` */
     async get(call: Call, key: string): Promise<OneEntryView> {
       requirePermission(call, rosterPolicy.read);
       const id = key === "@me" ? (call.actor?.id ?? key) : key.toLowerCase();

@@ -40,32 +40,47 @@ export interface RosterWriting {
   before?: RosterFacts;
 }
 
-export type RosterRecords = ReturnType<typeof createRosterRecords>;
+export interface RosterRecords {
+  /** Everything done to one person waits here. */
+  lock(tx: Tx, userId: string): Promise<void>;
+  find(db: RosterReader, userId: string): Promise<RosterEntry | null>;
+  /**
+   * How somebody stood at a time, for a change that takes effect then; as the entry stands unless a time is told.
+   * @returns null before they were on the roster
+   */
+  standAt(db: LineReader, entry: RosterEntry, at: Date | undefined): Promise<RosterFacts | null>;
+  /** Not before what the status of an entry is about came about: what time ends cannot end before it began. */
+  sinceStatus(db: LineReader, given: RosterEntry, at: Date): Promise<Date>;
+  /**
+   * Change an entry read under the lock, or make one. A change that takes effect at an earlier time leaves what later lines changed. Several lines of history are one change: told once, by its first line.
+   * @param entry null where there is none yet
+   */
+  write(
+    tx: Tx,
+    about: {
+      userId: string;
+      entry: RosterEntry | null;
+    },
+    steps: readonly [RosterStep, ...RosterStep[]],
+    note: RosterNote,
+    given?: RosterWriting,
+  ): Promise<RosterEntry>;
+}
 
 /** Writes of entries inside a given transaction: each keeps the history, the audit and the events in step. */
-export function createRosterRecords({ audit, events }: RosterRecordsDeps) {
+export function createRosterRecords({ audit, events }: RosterRecordsDeps): RosterRecords {
   return {
-    /** Everything done to one person waits here. */
     lock: (tx: Tx, userId: string): Promise<void> => tx.lock(`roster:${userId}`),
 
     find: (db: RosterReader, userId: string): Promise<RosterEntry | null> => db.rosterEntry.findUnique({ where: { userId } }),
 
-    /**
-     * How somebody stood at a time, for a change that takes effect then; as the entry stands unless a time is told.
-     * @returns null before they were on the roster
-     */
     standAt: (db: LineReader, entry: RosterEntry, at: Date | undefined): Promise<RosterFacts | null> => standAt(db, entry, at),
 
-    /** Not before what the status of an entry is about came about: what time ends cannot end before it began. */
     async sinceStatus(db: LineReader, { id }: RosterEntry, at: Date): Promise<Date> {
       const changed = (await linesAbout(db, id)).filter((line) => statusNames.some((name) => name in changesOf(line).after));
       return changed.reduce((latest, { effectiveAt }) => (effectiveAt > latest ? effectiveAt : latest), at);
     },
 
-    /**
-     * Change an entry read under the lock, or make one. A change that takes effect at an earlier time leaves what later lines changed. Several lines of history are one change: told once, by its first line.
-     * @param entry null where there is none yet
-     */
     async write(
       tx: Tx,
       { userId, entry }: { userId: string; entry: RosterEntry | null },

@@ -30,7 +30,14 @@ export interface RegisterNote {
   permission: string;
   reason?: string;
 }
-export type ServerRows = ReturnType<typeof createServerRows>;
+export interface ServerRows {
+  /** Read a server to change it, in the revision the caller knows. @throws ProblemError record_not_found, precondition_failed */
+  open(tx: Tx, anyId: string, ifMatch: number | undefined): Promise<RegisteredServer>;
+  /** @throws ProblemError duplicate_active_record, validation_failed */
+  create(tx: Tx, input: Created, note?: RegisterNote): Promise<RegisteredServer>;
+  /** Change a server read by `open`; nothing changed: nothing written. @throws ProblemError duplicate_active_record, validation_failed */
+  change(tx: Tx, before: RegisteredServer, input: Updated, note?: RegisterNote): Promise<RegisteredServer>;
+}
 
 /** Anyone who changes the register holds it: ids and mergers are unique over all servers. */
 export const registerLock = "servers";
@@ -38,7 +45,7 @@ const aliases = { aliases: true } as const;
 const byManager: RegisterNote = { permission: registryPermissions.manage };
 
 /** Writes of the register inside a given transaction: each is told, and the matches follow. */
-export function createServerRows({ audit, events, matches, hashOf }: RowDeps) {
+export function createServerRows({ audit, events, matches, hashOf }: RowDeps): ServerRows {
   /** Tell of a change that is written. */
   async function persist(tx: Tx, { before, id, concerned, note }: Written): Promise<RegisteredServer> {
     const row = await tx.db.server.findUniqueOrThrow({ where: { id }, include: aliases });
@@ -59,7 +66,6 @@ export function createServerRows({ audit, events, matches, hashOf }: RowDeps) {
   }
 
   return {
-    /** Read a server to change it, in the revision the caller knows. @throws ProblemError record_not_found, precondition_failed */
     async open(tx: Tx, anyId: string, ifMatch: number | undefined): Promise<RegisteredServer> {
       await tx.lock(registerLock);
       const row = await tx.db.server.findFirst({ where: byAnyId(anyId), include: aliases });
@@ -68,7 +74,6 @@ export function createServerRows({ audit, events, matches, hashOf }: RowDeps) {
       return row;
     },
 
-    /** @throws ProblemError duplicate_active_record, validation_failed */
     async create(tx: Tx, input: Created, note = byManager): Promise<RegisteredServer> {
       await tx.lock(registerLock);
       const others = aliasesOf(input.id, input.aliases ?? []);
@@ -83,7 +88,6 @@ export function createServerRows({ audit, events, matches, hashOf }: RowDeps) {
       return persist(tx, { before: null, id: input.id, concerned: [input.id, ...others], note });
     },
 
-    /** Change a server read by `open`; nothing changed: nothing written. @throws ProblemError duplicate_active_record, validation_failed */
     async change(tx: Tx, before: RegisteredServer, input: Updated, note = byManager): Promise<RegisteredServer> {
       const known = before.aliases.map(({ aliasId }) => aliasId);
       const wanted = input.aliases === undefined ? known : aliasesOf(before.id, input.aliases);

@@ -8,7 +8,14 @@ import { TimelineQuery, type TimelineEntryView } from "./timeline.schema.ts";
 import { newestFirst, type Asked, type Entry, type Place, type Source } from "./source.ts";
 import { sources } from "./sources/sources.ts";
 
-export type TimelineService = ReturnType<typeof createTimelineService>;
+export interface TimelineService {
+  /**
+   * What happened to a person, as far as the caller may see it, newest first. One's own history is not for oneself: it says what
+   * staff thinks and does.
+   * @throws ProblemError permission_denied, invalid_cursor
+   */
+  list(call: Call, userId: string, query: TimelineQuery): Promise<Page<TimelineEntryView>>;
+}
 
 export interface TimelineDeps extends Deps<"database" | "cursors" | "clock"> {
   reach: LinkReach;
@@ -25,7 +32,7 @@ const mostNamed = 800;
 type Filters = Omit<ReturnType<typeof TimelineQuery.parse>, "limit" | "cursor" | "count">;
 
 /** One history of a person, out of every feature. */
-export function createTimelineService({ database, reach, reads, cursors, hiddenRequests, visibleCases }: TimelineDeps) {
+export function createTimelineService({ database, reach, reads, cursors, hiddenRequests, visibleCases }: TimelineDeps): TimelineService {
   async function askedFor(call: Call, userId: string, filters: Filters): Promise<Asked> {
     const alts = filters.include_alts === "true" ? await reach.linkedAccountsOf(database.read, userId) : [];
     const userIds = [userId, ...alts];
@@ -51,11 +58,6 @@ export function createTimelineService({ database, reach, reads, cursors, hiddenR
   }
 
   return {
-    /**
-     * What happened to a person, as far as the caller may see it, newest first. One's own history is not for oneself: it says what
-     * staff thinks and does.
-     * @throws ProblemError permission_denied, invalid_cursor
-     */
     async list(call: Call, userId: string, query: TimelineQuery): Promise<Page<TimelineEntryView>> {
       requirePermission(call, timelinePolicy.read);
       const { limit, cursor, count, ...filters } = TimelineQuery.parse(query);

@@ -14,14 +14,20 @@ interface Step {
   row: WebhookDelivery;
 }
 
-export type Progress = ReturnType<typeof createProgress>;
+export interface Progress {
+  flush(): Promise<void>;
+  /** Note an attempt. It resolves at once unless too much waits to be written. */
+  note(step: Step): Promise<void>;
+  /** Note that events were not meant for a web-hook. They may be looked at again, so this waits for whatever is written next. */
+  skip(id: string, position: number): void;
+}
 
 /** What is noted waits so long, or until there is so much of it; of more than the last, web-hooks wait for the database. */
 const flushMs = 250;
 const [enough, tooMuch] = [50, 500];
 
 /** Writes down how far web-hooks came, and their attempts: many together, as a receiver that answers is sent a thousand a second. */
-export function createProgress({ database, logger }: Deps<"database"> & { logger: Pick<Logger, "warn"> }) {
+export function createProgress({ database, logger }: Deps<"database"> & { logger: Pick<Logger, "warn"> }): Progress {
   const last = new Map<string, Step>();
   const passed = new Map<string, number>();
   let rows: WebhookDelivery[] = [];
@@ -82,7 +88,6 @@ export function createProgress({ database, logger }: Deps<"database"> & { logger
 
   return {
     flush,
-    /** Note an attempt. It resolves at once unless too much waits to be written. */
     async note(step: Step): Promise<void> {
       last.set(step.id, step);
       passed.delete(step.id);
@@ -91,7 +96,6 @@ export function createProgress({ database, logger }: Deps<"database"> & { logger
       if (rows.length >= tooMuch) await flush();
       else if (rows.length >= enough) void flush();
     },
-    /** Note that events were not meant for a web-hook. They may be looked at again, so this waits for whatever is written next. */
     skip: (id: string, position: number): void => void passed.set(id, position),
   };
 }

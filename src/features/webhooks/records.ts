@@ -21,10 +21,26 @@ const problems: Readonly<Record<DisableReason, string>> = {
 
 type Verb = "create" | "update" | "delete" | "rotate" | "disable" | "test" | "redeliver";
 
-export type WebhookRecords = ReturnType<typeof createWebhookRecords>;
+export interface WebhookRecords {
+  open(tx: Tx, id: string, ifMatch?: number): Promise<Webhook>;
+  note(
+    tx: Tx,
+    verb: Verb,
+    row: Webhook,
+    more?: {
+      before?: object;
+      after?: object;
+    },
+    permission?: string,
+  ): void;
+  tell(tx: Tx, row: Webhook, isGone?: boolean): void;
+  onChange(hear: (row: Webhook, isGone: boolean) => void): void;
+  /** Send it nothing more until somebody enables it, unless that has happened already. */
+  disable(id: string, reason: DisableReason): Promise<void>;
+}
 
 /** The rows of web-hooks, and what is told of their changes. */
-export function createWebhookRecords({ database, audit, events }: Deps<"database" | "audit" | "events">) {
+export function createWebhookRecords({ database, audit, events }: Deps<"database" | "audit" | "events">): WebhookRecords {
   const hearers: ((row: Webhook, isGone: boolean) => void)[] = [];
 
   /** @throws ProblemError record_not_found, precondition_failed */
@@ -59,7 +75,6 @@ export function createWebhookRecords({ database, audit, events }: Deps<"database
     tell,
     onChange: (hear: (row: Webhook, isGone: boolean) => void): void => void hearers.push(hear),
 
-    /** Send it nothing more until somebody enables it, unless that has happened already. */
     async disable(id: string, reason: DisableReason): Promise<void> {
       const call = systemCall("job", uuid7());
       requirePermission(call, webhooksPolicy.sweep);

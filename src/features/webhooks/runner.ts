@@ -30,7 +30,20 @@ interface EndpointDeps extends Deps<"clock"> {
   pace?: number | undefined;
 }
 
-type Endpoint = ReturnType<typeof createEndpoint>;
+interface Endpoint {
+  /** Of the web-hook as it was read. */
+  revision: number;
+  position(): number;
+  state(): "active" | "failing" | "paused" | "disabled";
+  /** When the event happened that waits to be delivered; undefined: none does. */
+  waitingSince(): Date | undefined;
+  /** There are further events, or time has passed. */
+  wake(): void;
+  /** What its key may has changed. */
+  forgetSight(): void;
+  /** End it; what is under way is given up, and sent again by whoever goes on. */
+  end(): Promise<void>;
+}
 
 /** After a failure of ours, or while nobody can say what somebody may see. */
 const retryMs = 5000;
@@ -40,7 +53,7 @@ const longestMs = 3_600_000;
  * Tells one address of events, strictly one after the other in the order of commits. While one is not taken, the others wait. How far it
  * came is written down a little later, so after a crash the last few are sent again under their ids.
  */
-function createEndpoint(webhook: Webhook, deps: EndpointDeps) {
+function createEndpoint(webhook: Webhook, deps: EndpointDeps): Endpoint {
   const { clock, eventStreams, sightOf, attemptsAt, progress, disable, onAttempt, logger, stopping, pace = 1 } = deps;
   const { id, types } = webhook;
   const wanted = (types as string[]).length === 0 ? undefined : eventStreams.typesOf((types as string[]).join());
@@ -139,18 +152,13 @@ function createEndpoint(webhook: Webhook, deps: EndpointDeps) {
 
   const ending = webhook.state === "active" ? loop() : Promise.resolve();
   return {
-    /** Of the web-hook as it was read. */
     revision: webhook.revision,
     position: (): number => position,
     state: (): "active" | "failing" | "paused" | "disabled" =>
       webhook.state === "active" ? (run.failures > 0 ? "failing" : "active") : (webhook.state as "paused" | "disabled"),
-    /** When the event happened that waits to be delivered; undefined: none does. */
     waitingSince: (): Date | undefined => (ended.signal.aborted ? undefined : waitingSince),
-    /** There are further events, or time has passed. */
     wake,
-    /** What its key may has changed. */
     forgetSight: (): void => void (sight = undefined),
-    /** End it; what is under way is given up, and sent again by whoever goes on. */
     async end(): Promise<void> {
       end();
       await ending;
@@ -166,7 +174,30 @@ export interface RunnerDeps extends Omit<EndpointDeps, "eventStreams" | "disable
   closeConnections: () => void;
 }
 
-export type Runner = ReturnType<typeof createRunner>;
+export interface Runner {
+  /** Begin with what is stored, now or, where it cannot be read, within a minute. */
+  start(): void;
+  /** End what is under way and write down how far it came. */
+  stop(): Promise<void>;
+  /** Forget old attempts and secrets, and write down where web-hooks stand that had nothing to tell. For the job that runs each minute. */
+  sweep(call: Call): Promise<void>;
+  flush(): Promise<void>;
+  /** Metrics. */
+  attempts(): (readonly [
+    {
+      readonly outcome: "failed" | "delivered";
+    },
+    number,
+  ])[];
+  byState(): (readonly [
+    {
+      readonly state: "active" | "disabled" | "failing" | "paused";
+    },
+    number,
+  ])[];
+  /** For how many seconds the oldest event has waited that is not delivered; 0: none does. */
+  oldestWaiting(): number;
+}
 
 /** Attempts are kept for so long, and so many of each web-hook. */
 const keptMs = 30 * 86_400_000;
@@ -180,7 +211,7 @@ interface Forgettable {
 }
 
 /** Runs the web-hooks in the server. Without any, nothing is followed and nothing waits. */
-export function createRunner(deps: RunnerDeps) {
+export function createRunner(deps: RunnerDeps): Runner {
   const { database, clock, changes, eventStreams, records, progress, closeConnections, logger } = deps;
   const endpoints = new Map<string, Endpoint>();
   const attempts = { delivered: 0, failed: 0 };
@@ -259,7 +290,6 @@ export function createRunner(deps: RunnerDeps) {
   });
 
   return {
-    /** Begin with what is stored, now or, where it cannot be read, within a minute. */
     start(): void {
       isRunning = true;
       const again = oneAtATime(load);
@@ -269,7 +299,6 @@ export function createRunner(deps: RunnerDeps) {
       );
     },
 
-    /** End what is under way and write down how far it came. */
     async stop(): Promise<void> {
       isRunning = false;
       await Promise.all([...endpoints.values()].map((endpoint) => endpoint.end()));
@@ -279,7 +308,6 @@ export function createRunner(deps: RunnerDeps) {
       closeConnections();
     },
 
-    /** Forget old attempts and secrets, and write down where web-hooks stand that had nothing to tell. For the job that runs each minute. */
     async sweep(call: Call): Promise<void> {
       requirePermission(call, webhooksPolicy.sweep);
       if (!isLoaded) await load();
@@ -296,13 +324,11 @@ export function createRunner(deps: RunnerDeps) {
     },
 
     flush: progress.flush,
-    /** Metrics. */
     attempts: () => (["delivered", "failed"] as const).map((outcome) => [{ outcome }, attempts[outcome]] as const),
     byState: () => {
       const found = [...endpoints.values()].map((endpoint) => endpoint.state());
       return states.map((state) => [{ state }, found.filter((one) => one === state).length] as const);
     },
-    /** For how many seconds the oldest event has waited that is not delivered; 0: none does. */
     oldestWaiting(): number {
       const since = [...endpoints.values()].flatMap((endpoint) => endpoint.waitingSince()?.getTime() ?? []);
       return since.length === 0 ? 0 : Math.max(0, (clock.now().getTime() - Math.min(...since)) / 1000);

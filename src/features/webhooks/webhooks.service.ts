@@ -36,13 +36,39 @@ export interface WebhooksDeps extends Deps<"database" | "cursors" | "clock" | "k
   attemptsAt: Attempt;
 }
 
-export type WebhooksService = ReturnType<typeof createWebhooksService>;
+export interface WebhooksService {
+  /** Have an address told of events from now on. The secret is in this answer alone. @throws ProblemError validation_failed, invalid_transition */
+  create(call: Call, input: CreateWebhookInput): Promise<WebhookWithSecretView>;
+  /** @throws ProblemError record_not_found */
+  get(call: Call, id: string): Promise<WebhookView>;
+  /** Web-hooks, oldest first. */
+  list(call: Call, given: ListWebhooksQuery): Promise<Page<WebhookView>>;
+  /**
+   * Change, pause or enable a web-hook. Whoever changes its address or types, or enables it, is whom it acts for from then on: nobody
+   * gets to see what another may.
+   * @throws ProblemError record_not_found, precondition_failed, validation_failed
+   */
+  update(call: Call, id: string, input: UpdateWebhookInput, ifMatch?: number): Promise<WebhookView>;
+  /** Tell an address nothing more, and forget what was sent. @throws ProblemError record_not_found, precondition_failed */
+  delete(call: Call, id: string, ifMatch?: number): Promise<WebhookView>;
+  /** Give a web-hook a new secret. The one before signs, too, for a day. @throws ProblemError record_not_found, precondition_failed */
+  rotate(call: Call, id: string, ifMatch?: number): Promise<WebhookWithSecretView>;
+  /** Send a `webhook.test` now, whatever its state. How it went stands in the answer. @throws ProblemError record_not_found */
+  test(call: Call, id: string): Promise<DeliveryView>;
+  /** Attempts, the newest first. @throws ProblemError record_not_found */
+  deliveries(call: Call, id: string, given: ListDeliveriesQuery): Promise<Page<DeliveryView>>;
+  /**
+   * Send the event of a delivery again, out of its order, if it is still kept and may still be seen.
+   * @throws ProblemError record_not_found, invalid_transition
+   */
+  redeliver(call: Call, id: string, deliveryId: string): Promise<DeliveryView>;
+}
 
 /** How long the secret before signs, too. */
 const formerSeconds = 86_400;
 
 /** Web-hooks: who is told of events, and how that goes. */
-export function createWebhooksService(deps: WebhooksDeps) {
+export function createWebhooksService(deps: WebhooksDeps): WebhooksService {
   const { database, cursors, clock, keyring, records, runner, eventStreams, outgoing, sightOf, attemptsAt } = deps;
 
   async function find(id: string): Promise<Webhook> {
@@ -98,7 +124,6 @@ export function createWebhooksService(deps: WebhooksDeps) {
   }
 
   return {
-    /** Have an address told of events from now on. The secret is in this answer alone. @throws ProblemError validation_failed, invalid_transition */
     async create(call: Call, input: CreateWebhookInput): Promise<WebhookWithSecretView> {
       requireWrite(call, webhooksPolicy.manage);
       const { name, url, types } = CreateWebhookInput.parse(input);
@@ -123,13 +148,11 @@ export function createWebhooksService(deps: WebhooksDeps) {
       return secret.showIn(call, made);
     },
 
-    /** @throws ProblemError record_not_found */
     async get(call: Call, id: string): Promise<WebhookView> {
       requirePermission(call, webhooksPolicy.manage);
       return presentWebhook(await find(id));
     },
 
-    /** Web-hooks, oldest first. */
     async list(call: Call, given: ListWebhooksQuery): Promise<Page<WebhookView>> {
       requirePermission(call, webhooksPolicy.manage);
       const query = ListWebhooksQuery.parse(given);
@@ -145,11 +168,6 @@ export function createWebhooksService(deps: WebhooksDeps) {
       });
     },
 
-    /**
-     * Change, pause or enable a web-hook. Whoever changes its address or types, or enables it, is whom it acts for from then on: nobody
-     * gets to see what another may.
-     * @throws ProblemError record_not_found, precondition_failed, validation_failed
-     */
     async update(call: Call, id: string, input: UpdateWebhookInput, ifMatch?: number): Promise<WebhookView> {
       requireWrite(call, webhooksPolicy.manage);
       const wanted = UpdateWebhookInput.parse(input);
@@ -190,7 +208,6 @@ export function createWebhooksService(deps: WebhooksDeps) {
       });
     },
 
-    /** Tell an address nothing more, and forget what was sent. @throws ProblemError record_not_found, precondition_failed */
     async delete(call: Call, id: string, ifMatch?: number): Promise<WebhookView> {
       requireWrite(call, webhooksPolicy.manage);
       return await database.write(call, async (tx) => {
@@ -202,7 +219,6 @@ export function createWebhooksService(deps: WebhooksDeps) {
       });
     },
 
-    /** Give a web-hook a new secret. The one before signs, too, for a day. @throws ProblemError record_not_found, precondition_failed */
     async rotate(call: Call, id: string, ifMatch?: number): Promise<WebhookWithSecretView> {
       requireWrite(call, webhooksPolicy.manage);
       const secret = freshSecret(id);
@@ -219,7 +235,6 @@ export function createWebhooksService(deps: WebhooksDeps) {
       return secret.showIn(call, rotated);
     },
 
-    /** Send a `webhook.test` now, whatever its state. How it went stands in the answer. @throws ProblemError record_not_found */
     async test(call: Call, id: string): Promise<DeliveryView> {
       requireWrite(call, webhooksPolicy.manage);
       const replay = await database.findReplay(call);
@@ -229,7 +244,6 @@ export function createWebhooksService(deps: WebhooksDeps) {
       return await store(call, "test", webhook, attempted);
     },
 
-    /** Attempts, the newest first. @throws ProblemError record_not_found */
     async deliveries(call: Call, id: string, given: ListDeliveriesQuery): Promise<Page<DeliveryView>> {
       requirePermission(call, webhooksPolicy.manage);
       const query = ListDeliveriesQuery.parse(given);
@@ -248,10 +262,6 @@ export function createWebhooksService(deps: WebhooksDeps) {
       });
     },
 
-    /**
-     * Send the event of a delivery again, out of its order, if it is still kept and may still be seen.
-     * @throws ProblemError record_not_found, invalid_transition
-     */
     async redeliver(call: Call, id: string, deliveryId: string): Promise<DeliveryView> {
       requireWrite(call, webhooksPolicy.manage);
       const replay = await database.findReplay(call);

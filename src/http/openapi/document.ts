@@ -1,3 +1,4 @@
+import { inWords } from "../../kit/say.ts";
 import { createRoute, OpenAPIHono, type RouteConfig } from "@hono/zod-openapi";
 import { z } from "zod";
 import { headerParameters, registerComponents, headerRef } from "./components.ts";
@@ -293,7 +294,7 @@ export function createDocument({ routes, pages, unsupportedStatus }: Described):
     servers: [],
     security: [{ bearer: [] }, { apiKey: [] }],
   });
-  const made = respell(document) as unknown as OpenApiDocument;
+  const made = inWords(respell(document) as unknown as OpenApiDocument);
   shareRepeated(made as unknown as Parameters<typeof shareRepeated>[0]);
   return made;
 }

@@ -10,21 +10,24 @@ export interface EndedConsent {
 /** How a feature forgets what rests on a consent, in the transaction in which that ends. */
 export type ConsentEnd = (tx: Tx, ended: EndedConsent) => Promise<void>;
 
-export type ConsentEnds = ReturnType<typeof createConsentEnds>;
+export interface ConsentEnds {
+  /** Each feature that stores what it learned through a consent registers how it forgets that, at start. */
+  register(end: ConsentEnd): void;
+  /**
+   * Forget what rests on a person's consent. Takes the lock of the grant and then those of requests, so call it before those of links,
+   * records and matches.
+   */
+  end(tx: Tx, ended: EndedConsent): Promise<void>;
+}
 
 /** What rests on people's consent ends with it: by revocation, by time, by their own deletion and by a redaction. */
-export function createConsentEnds() {
+export function createConsentEnds(): ConsentEnds {
   const ends: ConsentEnd[] = [];
   return {
-    /** Each feature that stores what it learned through a consent registers how it forgets that, at start. */
     register(end: ConsentEnd): void {
       ends.push(end);
     },
 
-    /**
-     * Forget what rests on a person's consent. Takes the lock of the grant and then those of requests, so call it before those of links,
-     * records and matches.
-     */
     async end(tx: Tx, ended: EndedConsent): Promise<void> {
       await lockGrant(tx, ended.userId);
       for (const end of ends) await end(tx, ended);

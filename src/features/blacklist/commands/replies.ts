@@ -7,7 +7,7 @@ import { sentenceText } from "../../../discord/sentence.ts";
 import type { Reply, Wording, CommandInput, Question } from "../../../commands/entry.ts";
 import { card, colours, idText, personOf, subjectOf, withId, numberIn, pickedQuery, readOptional } from "../../../commands/records.ts";
 import { enumLabel, cut, mentionOf, momentOf } from "../../../commands/show.ts";
-import type { Translate } from "../../../kit/say.ts";
+import { inJson, type Translate } from "../../../kit/say.ts";
 import { textIn } from "../../../commands/input.ts";
 import { askAboutSubjects, peopleIn } from "../../../commands/subject-question.ts";
 
@@ -190,6 +190,6 @@ export function importInput(given: CommandInput): VerbInput {
 }
 
 export function imported(view: BlacklistImport, { t }: Wording): Reply {
-  const files = [{ name: "import.json", content: JSON.stringify(view.results, null, 2) }];
+  const files = [{ name: "import.json", content: inJson(view.results, 2) }];
   return { content: `${t("blacklist import done")}\n${importText(view, t)}`, files };
 }

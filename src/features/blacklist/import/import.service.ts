@@ -1,7 +1,7 @@
 import { readCsv } from "../csv.ts";
 import { linesOf, maxLine, unreadable, type SourceLine } from "../import-lines.ts";
 import { createImport, type ImportDeps } from "./import.ts";
-import { say } from "../../../kit/say.ts";
+import { say, inJson } from "../../../kit/say.ts";
 import { parsingSlices } from "../../../kernel/time-slices.ts";
 import type { Deps } from "../../deps.ts";
 import { Readable } from "node:stream";
@@ -124,7 +124,7 @@ function csvText(rows: readonly (readonly string[])[]): string {
 }
 
 function ndjsonOf(records: readonly Record<string, unknown>[]): string {
-  return records.map((record) => `${JSON.stringify(record)}\n`).join("");
+  return records.map((record) => `${inJson(record)}\n`).join("");
 }
 
 type Pieces = AsyncIterable<string> | Iterable<string>;

@@ -113,7 +113,7 @@ function createWriting(deps: RunDeps) {
 
 function failure(error: unknown): LineError {
   const code = error instanceof ProblemError ? error.code : "internal_error";
-  return { pointer: "", code, detail: error instanceof ProblemError ? error.message : say("blacklist.the-line-could-not-be-written") };
+  return { pointer: "", code, detail: error instanceof ProblemError ? error.said : say("blacklist.the-line-could-not-be-written") };
 }
 
 /**

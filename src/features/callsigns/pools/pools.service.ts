@@ -86,7 +86,18 @@ function bandErrors({ ranges, rank_bands: bands }: PoolRules, isRole?: (key: str
   return errors;
 }
 
-export type CallsignPoolsService = ReturnType<typeof createPoolsService>;
+export interface CallsignPoolsService {
+  /** Pools in the order of their keys. */
+  list(call: Call, query: PoolsQuery): Promise<Page<PoolView>>;
+  /** @throws ProblemError validation_failed when there is no such pool */
+  get(call: Call, key: string): Promise<PoolView>;
+  /** @throws ProblemError validation_failed, duplicate_active_record */
+  create(call: Call, given: CreatePoolInput): Promise<PoolView>;
+  /** Change parts of a pool. Callsigns that somebody has stay as they are. @throws ProblemError validation_failed, precondition_failed */
+  patch(call: Call, key: string, given: PatchPoolInput, ifMatch?: number): Promise<PoolView>;
+  /** Delete a pool of which nothing is in use. @returns it as it was @throws ProblemError validation_failed, precondition_failed, invalid_transition with `counts` */
+  remove(call: Call, key: string, ifMatch?: number): Promise<PoolView>;
+}
 
 export interface PoolsDeps extends Deps<"database" | "audit" | "cursors" | "clock"> {
   access: Pick<AccessDirectory, "role" | "roles">;
@@ -97,7 +108,7 @@ const permission = callsignsPolicy.manage;
 type Verb = "create" | "update" | "delete";
 
 /** The pools that callsigns are taken from. */
-export function createPoolsService({ database, audit, access, cursors, clock }: PoolsDeps) {
+export function createPoolsService({ database, audit, access, cursors, clock }: PoolsDeps): CallsignPoolsService {
   const isRole = (key: string): boolean => access.role(key) !== undefined;
 
   /** A pool nobody takes numbers from meanwhile. @throws ProblemError validation_failed, precondition_failed */
@@ -118,7 +129,6 @@ export function createPoolsService({ database, audit, access, cursors, clock }: 
   }
 
   return {
-    /** Pools in the order of their keys. */
     async list(call: Call, query: PoolsQuery): Promise<Page<PoolView>> {
       requirePermission(call, callsignsPolicy.read);
       const { limit, cursor, count } = PoolsQuery.parse(query);
@@ -137,7 +147,6 @@ export function createPoolsService({ database, audit, access, cursors, clock }: 
       return withTotal({ ...page, data }, { count }, () => read.callsignPool.count());
     },
 
-    /** @throws ProblemError validation_failed when there is no such pool */
     async get(call: Call, key: string): Promise<PoolView> {
       requirePermission(call, callsignsPolicy.read);
       const pool = await database.read.callsignPool.findUnique({ where: { key } });
@@ -145,7 +154,6 @@ export function createPoolsService({ database, audit, access, cursors, clock }: 
       return await presentPool(database.read, pool, clock.now());
     },
 
-    /** @throws ProblemError validation_failed, duplicate_active_record */
     async create(call: Call, given: CreatePoolInput): Promise<PoolView> {
       requireWrite(call, permission);
       const { key, ...rules } = CreatePoolInput.parse(given);
@@ -160,7 +168,6 @@ export function createPoolsService({ database, audit, access, cursors, clock }: 
       });
     },
 
-    /** Change parts of a pool. Callsigns that somebody has stay as they are. @throws ProblemError validation_failed, precondition_failed */
     async patch(call: Call, key: string, given: PatchPoolInput, ifMatch?: number): Promise<PoolView> {
       requireWrite(call, permission);
       const input = PatchPoolInput.parse(given);
@@ -178,7 +185,6 @@ export function createPoolsService({ database, audit, access, cursors, clock }: 
       });
     },
 
-    /** Delete a pool of which nothing is in use. @returns it as it was @throws ProblemError validation_failed, precondition_failed, invalid_transition with `counts` */
     async remove(call: Call, key: string, ifMatch?: number): Promise<PoolView> {
       requireWrite(call, permission);
       return await database.write(call, async (tx) => {

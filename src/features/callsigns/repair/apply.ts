@@ -131,7 +131,10 @@ function timesOf({ state }: CallsignSlot, now: Date, holdDays = usualHoldDays): 
   return { since: now, until, reservedBy: null };
 }
 
-export type RepairHistory = ReturnType<typeof createRepairHistory>;
+export interface RepairHistory {
+  /** Do some work, and write down who has lost or got which callsign by it. The caller holds the locks of these people. */
+  around(tx: Tx, userIds: readonly string[], reason: string, work: () => Promise<void>): Promise<void>;
+}
 
 interface Held {
   pool: string;
@@ -139,9 +142,8 @@ interface Held {
 }
 
 /** Keeps the history of people in step with what a repair does to their callsigns. */
-export function createRepairHistory(lines: RosterService["lines"]) {
+export function createRepairHistory(lines: RosterService["lines"]): RepairHistory {
   return {
-    /** Do some work, and write down who has lost or got which callsign by it. The caller holds the locks of these people. */
     async around(tx: Tx, userIds: readonly string[], reason: string, work: () => Promise<void>): Promise<void> {
       const users = [...new Set(userIds)].toSorted();
       const before = await heldBy(tx, users);

@@ -1,3 +1,4 @@
+import { inJson } from "../../../kit/say.ts";
 import type { SourceSpec, Entry, OptionSpec, PressSpec, Reply, Wording } from "../../../commands/entry.ts";
 import { choiceLimit, minuteOf } from "../../../commands/sources.ts";
 import { escapeText } from "../../../discord/replies.ts";
@@ -37,7 +38,7 @@ function showRepair(view: RepairView, { t, given }: Wording): Reply {
     content: headOf(view, t),
     embeds: parts.length === 0 ? [] : [{ description: cut(parts.join("\n"), maxLength) }],
     components: components.length === 0 ? [] : [{ type: 1, components }],
-    files: view.findings.length === 0 ? [] : [{ name: "repair.json", content: JSON.stringify(view, null, 2) }],
+    files: view.findings.length === 0 ? [] : [{ name: "repair.json", content: inJson(view, 2) }],
   };
 }
 

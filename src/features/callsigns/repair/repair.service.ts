@@ -170,7 +170,23 @@ function isSame(one: SlotImage, other: SlotImage): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-export type RepairsService = ReturnType<typeof createRepairsService>;
+export interface RepairsService {
+  /**
+   * Look for damage in the registry, and put it right as planned.
+   * @param input without `dry_run: false` nothing changes; with it the `plan_hash` of a dry run is needed
+   * @throws ZodError, ProblemError permission_denied, validation_failed; precondition_failed with the new `plan_hash`
+   */
+  repair(call: Call, input: RepairInput): Promise<RepairView>;
+  /**
+   * Take a repair back within a day. What somebody has changed since is left as it is, and named.
+   * @throws ZodError, ProblemError permission_denied; invalid_transition where there is nothing to take back
+   */
+  undo(call: Call, id: string, input: UndoRepairInput): Promise<UndoneRepairView>;
+  /** Repairs that were carried out, newest first. @throws ProblemError permission_denied, invalid_cursor */
+  list(call: Call, query: ListRepairsQuery): Promise<Page<RepairRecordView>>;
+  /** Forget what can no longer be undone. For the job that runs each minute. @returns how many repairs */
+  sweep(call: Call): Promise<number>;
+}
 
 export interface RepairsDeps extends Deps<"database" | "audit" | "events" | "cursors" | "clock"> {
   guildState: Pick<GuildState, "guilds" | "members">;
@@ -187,7 +203,7 @@ export interface RepairsDeps extends Deps<"database" | "audit" | "events" | "cur
 const sweepBatch = 100;
 
 /** Finds what is damaged in the registry of callsigns, and puts it right. */
-export function createRepairsService(deps: RepairsDeps) {
+export function createRepairsService(deps: RepairsDeps): RepairsService {
   const { database, audit, events, access, roster, callsigns, discordActions, cursors, clock, limits = usualLimits } = deps;
   const parts = { audit, events, history: createRepairHistory(roster.lines) };
   const apply = createApply(parts);
@@ -229,11 +245,6 @@ export function createRepairsService(deps: RepairsDeps) {
     call.replayed ? Promise.resolve(changes.map(notAsked)) : performNicknames(discordActions, id, changes, reason);
 
   return {
-    /**
-     * Look for damage in the registry, and put it right as planned.
-     * @param input without `dry_run: false` nothing changes; with it the `plan_hash` of a dry run is needed
-     * @throws ZodError, ProblemError permission_denied, validation_failed; precondition_failed with the new `plan_hash`
-     */
     async repair(call: Call, input: RepairInput): Promise<RepairView> {
       requireWrite(call, repairPermission);
       const { pool = null, dry_run: isDryRun, fix = repairCodes, plan_hash: planHash } = RepairInput.parse(input);
@@ -247,10 +258,6 @@ export function createRepairsService(deps: RepairsDeps) {
       return { ...view, nicknames, applied: view.applied + nicknames.filter(({ applied }) => applied).length };
     },
 
-    /**
-     * Take a repair back within a day. What somebody has changed since is left as it is, and named.
-     * @throws ZodError, ProblemError permission_denied; invalid_transition where there is nothing to take back
-     */
     async undo(call: Call, id: string, input: UndoRepairInput): Promise<UndoneRepairView> {
       requireWrite(call, repairPermission);
       const { reason } = UndoRepairInput.parse(input);
@@ -270,13 +277,11 @@ export function createRepairsService(deps: RepairsDeps) {
       return { ...view, nicknames: await setNicknames(call, `${id}:undo`, unchanged, reason) };
     },
 
-    /** Repairs that were carried out, newest first. @throws ProblemError permission_denied, invalid_cursor */
     list(call: Call, query: ListRepairsQuery): Promise<Page<RepairRecordView>> {
       requirePermission(call, repairPermission);
       return listRepairs(database.read, cursors, query);
     },
 
-    /** Forget what can no longer be undone. For the job that runs each minute. @returns how many repairs */
     async sweep(call: Call): Promise<number> {
       requirePermission(call, "system.act");
       return await inBatches(sweepBatch, () => forget(database, call, clock));

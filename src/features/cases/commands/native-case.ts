@@ -1,4 +1,4 @@
-import { say } from "../../../kit/say.ts";
+import { say, worded } from "../../../kit/say.ts";
 import type { CommandInput, Entry, Reply, Wording } from "../../../commands/entry.ts";
 import { textIn } from "../../../commands/input.ts";
 import { readOptional, readView } from "../../../commands/records.ts";
@@ -25,7 +25,8 @@ const at = (given: CommandInput) => ({ params: { id: textIn(given, "native-actio
 async function aboutWhom(given: CommandInput, call: Call, verbs: Verbs): Promise<CommandInput["values"]> {
   verbs.require("createCase", call, {});
   const { user_id: user, action } = await readView<NativeActionView>(verbs, "getNativeAction", call, at(given));
-  return { user, title: titles[action] };
+  // A title is somebody's text: given in English, as it is stored, and read in other languages.
+  return { user, title: worded(titles[action]) };
 }
 
 /** The case, with what was done as its first note. */

@@ -1,3 +1,4 @@
+import type { TransactionClient, ReadClient } from "../../../database/models.ts";
 import type { Database, Logger } from "../../../database/database.ts";
 import type { GuildState, MemberState } from "../../../discord/guild-state.ts";
 import { systemClock, type Clock } from "../../../kernel/clock.ts";
@@ -5,7 +6,7 @@ import { oneAtATime, type Changes, type Topic } from "../../../cluster/changes.t
 import { createFacts, type Facts } from "./facts.ts";
 import { isBotAccount, presentRefs, standingOf, type Access, type PersonFacts } from "./person.ts";
 import { listingOf, type ListedRecord, refOf } from "./rows.ts";
-import { namedUntil, type Override, type StaffRoleRecord } from "./subject.ts";
+import { namedUntil, type Override, type StaffRoleRecord, type Leave, type Listing } from "./subject.ts";
 import type { Decision } from "../../../kernel/call.ts";
 import { places } from "../resolve.ts";
 
@@ -86,7 +87,94 @@ function createOwnership(facts: Facts, { people, refsOf, isUnnamedBot }: People)
 export type { Access } from "./person.ts";
 export type { HeldRole, Leave, Listing, Override, StaffRoleRecord } from "./subject.ts";
 
-export type AccessDirectory = ReturnType<typeof createAccess>;
+export interface AccessDirectory {
+  /** Read everything from the database, once the guild state is loaded. */
+  load(): Promise<void>;
+  of(userId: string): Access;
+  known(userId: string): Access;
+  /** The standing, asking Discord about people who are not stored; at once where everything is in memory. */
+  resolve(userId: string): Access | Promise<Access>;
+  /** Who acts: as `resolve`, at once where memory tells. While every member list is known, anyone who is not stored is no staff. */
+  actorOf(userId: string): Access | Promise<Access>;
+  /** The access this person would have with other roles or entries. */
+  suppose(given: Access, supposition: Supposition): Access;
+  people(): string[];
+  /** The guilds that the bot is in. */
+  guildIds(): string[];
+  /** Whether each of these people holds a permission everywhere now; true for nobody. */
+  allHold(userIds: readonly string[], permission: string): boolean;
+  /**
+   * Further people whom the guild state is to store, whatever roles they hold.
+   * @param neverStaff those of them who are stored for that alone: nobody is former staff who never was staff
+   */
+  trackAlso(users: ReadonlySet<string>, neverStaff: ReadonlySet<string>): void;
+  /** A blacklist record was written: a severe one about a person bars them while it is in force. */
+  noteRecord(record: ListedRecord): void;
+  /** Those who hold one of these Discord roles (`guildId:roleId`) now. */
+  holdersOf(refs: ReadonlySet<string>): Access[];
+  /** How many people hold one of these Discord roles (`guildId:roleId`) now. */
+  countHolders(refs: ReadonlySet<string>): number;
+  /** Grows with every change that can make an earlier answer wrong. */
+  version: number;
+  close(): void;
+  listOwners(): string[];
+  /** Owners by a Discord role. */
+  ownersByRole(): string[];
+  /** Whether this person is an owner and nobody else is. */
+  isLastOwner(userId: string): boolean;
+  /** Whether there is an owner now and would be none with this role in place, or, without `role`, with the role of this key gone. */
+  losesLastOwner(key: string, role: StaffRoleRecord | null): boolean;
+  /** Owners by name that are kept only as the last ones. */
+  retainedOwners(): string[];
+  /** Whether somebody is an owner without being kept as the last one. */
+  hasLastingOwner(): boolean;
+  /** Hear of those who were the last owners when that was taken away, in Discord or by another process; they stay owners. */
+  onLastOwnersLost(heard: (userIds: readonly string[]) => void): void;
+  check(userId: string | null): void;
+  /** Read again what may have changed without this process, or without its hearing of it. */
+  reload(): Promise<void>;
+  /** Look for owners that another process has added or removed. */
+  pollOwners(): Promise<void>;
+  roles(): readonly StaffRoleRecord[];
+  role(key: string): StaffRoleRecord | undefined;
+  /** The role that a Discord role (`guildId:roleId`) stands for. */
+  roleAt(ref: string): StaffRoleRecord | undefined;
+  /** Every Discord role that stands for a staff role. */
+  refs(): ReadonlySet<string>;
+  setRole(role: StaffRoleRecord): void;
+  removeRole(key: string): void;
+  /** A staff role as the transaction sees it. */
+  readRole(db: TransactionClient, key: string): Promise<StaffRoleRecord | null>;
+  readOverrides(db: Pick<ReadClient, "userPermission">, userId: string): Promise<Override[]>;
+  /** The entries of somebody that are in memory; expired ones too. */
+  overridesOf(userId: string): readonly Override[];
+  setOverrides(userId: string, entries: readonly Override[], revision: number): void;
+  overridden(): MapIterator<string>;
+  leaveOf(userId: string): Leave | null;
+  setLeave(userId: string, leave: Leave | null, revision: number): void;
+  pollListings(): Promise<void>;
+  compareListings(userIds: readonly string[]): Promise<void>;
+  listingOf(userId: string): Listing | null;
+  setListing(userId: string, recordId: string, listing: Listing | null): void;
+  /** `configuration`, `owners` or `last_owner` for an owner by name. */
+  ownerSource(userId: string): string | null;
+  /** Owners by name. */
+  owners(): string[];
+  /** Owners named in the configuration. */
+  configuredOwners(): string[];
+  /** Owners by name who are not kept only as the last ones. */
+  lastingOwners(): string[];
+  setOwners(
+    change: (
+      owners: Map<
+        string,
+        {
+          retained: boolean;
+        }
+      >,
+    ) => void,
+  ): void;
+}
 
 export interface AccessOptions {
   database: Database;
@@ -127,7 +215,7 @@ const listingsMs = 30_000;
  * Who stands where: staff roles, overrides and owners in memory, so that decisions wait for nothing.
  * @param options.guildState is loaded before `load` is called
  */
-export function createAccess(options: AccessOptions) {
+export function createAccess(options: AccessOptions): AccessDirectory {
   const { database, guildState, leaveBars = false, clock = systemClock, logger, pollMs = 1000, changes } = options;
   const memo = new Map<string, Access>();
   const shared = createSharedAccess();
@@ -233,7 +321,6 @@ export function createAccess(options: AccessOptions) {
   return {
     ...facts,
     ...ownership,
-    /** Read everything from the database, once the guild state is loaded. */
     async load(): Promise<void> {
       await facts.load();
       if (timers.length > 0) return;
@@ -242,36 +329,24 @@ export function createAccess(options: AccessOptions) {
     },
     of,
     known,
-    /** The standing, asking Discord about people who are not stored; at once where everything is in memory. */
     resolve: (userId: string): Access | Promise<Access> => find(userId) ?? lookUp(userId),
-    /** Who acts: as `resolve`, at once where memory tells. While every member list is known, anyone who is not stored is no staff. */
     actorOf: (userId: string): Access | Promise<Access> => find(userId) ?? (isCertain() ? build(userId, [], false) : lookUp(userId)),
-    /** The access this person would have with other roles or entries. */
     suppose: ({ id, members, status }: Access, supposition: Supposition): Access => build(id, members, status !== null, { supposition }),
     people,
-    /** The guilds that the bot is in. */
     guildIds: (): string[] => guildState.guilds().flatMap(({ id, present }) => (present ? [id] : [])),
-    /** Whether each of these people holds a permission everywhere now; true for nobody. */
     allHold: (userIds: readonly string[], permission: string): boolean =>
       userIds.every((id) => {
         const { isStaff, decide } = of(id);
         return isStaff && decide(permission).allowed;
       }),
-    /**
-     * Further people whom the guild state is to store, whatever roles they hold.
-     * @param neverStaff those of them who are stored for that alone: nobody is former staff who never was staff
-     */
     trackAlso(users: ReadonlySet<string>, neverStaff: ReadonlySet<string>): void {
       const concerned = [...strangers, ...neverStaff].filter((id) => strangers.has(id) !== neverStaff.has(id));
       [further, strangers] = [users, neverStaff];
       for (const userId of concerned) changed(userId);
       track();
     },
-    /** A blacklist record was written: a severe one about a person bars them while it is in force. */
     noteRecord: (record: ListedRecord): void => facts.setListing(record.subjectId, record.id, listingOf(record)),
-    /** Those who hold one of these Discord roles (`guildId:roleId`) now. */
     holdersOf: (refs: ReadonlySet<string>): Access[] => holders(refs).map(of),
-    /** How many people hold one of these Discord roles (`guildId:roleId`) now. */
     countHolders: (refs: ReadonlySet<string>): number => holders(refs).length,
     /** Grows with every change that can make an earlier answer wrong. */
     get version(): number {

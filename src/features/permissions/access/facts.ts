@@ -1,3 +1,4 @@
+import type { TransactionClient, ReadClient } from "../../../database/models.ts";
 import { isDeepStrictEqual } from "node:util";
 import type { Database } from "../../../database/database.ts";
 import {
@@ -113,14 +114,59 @@ export function createListings({ read }: Pick<Database, "read">, onChange: (user
   };
 }
 
-export type Facts = ReturnType<typeof createFacts>;
+export interface Facts {
+  load(): Promise<void>;
+  /** Read again what may have changed without this process, or without its hearing of it. */
+  reload(): Promise<void>;
+  /** Look for owners that another process has added or removed. */
+  pollOwners(): Promise<void>;
+  roles(): readonly StaffRoleRecord[];
+  role(key: string): StaffRoleRecord | undefined;
+  /** The role that a Discord role (`guildId:roleId`) stands for. */
+  roleAt(ref: string): StaffRoleRecord | undefined;
+  /** Every Discord role that stands for a staff role. */
+  refs(): ReadonlySet<string>;
+  setRole(role: StaffRoleRecord): void;
+  removeRole(key: string): void;
+  /** A staff role as the transaction sees it. */
+  readRole(db: TransactionClient, key: string): Promise<StaffRoleRecord | null>;
+  readOverrides(db: Pick<ReadClient, "userPermission">, userId: string): Promise<Override[]>;
+  /** The entries of somebody that are in memory; expired ones too. */
+  overridesOf(userId: string): readonly Override[];
+  setOverrides(userId: string, entries: readonly Override[], revision: number): void;
+  overridden(): MapIterator<string>;
+  leaveOf(userId: string): Leave | null;
+  setLeave(userId: string, leave: Leave | null, revision: number): void;
+  pollListings(): Promise<void>;
+  compareListings(userIds: readonly string[]): Promise<void>;
+  listingOf(userId: string): Listing | null;
+  setListing(userId: string, recordId: string, listing: Listing | null): void;
+  /** `configuration`, `owners` or `last_owner` for an owner by name. */
+  ownerSource(userId: string): string | null;
+  /** Owners by name. */
+  owners(): string[];
+  /** Owners named in the configuration. */
+  configuredOwners(): string[];
+  /** Owners by name who are not kept only as the last ones. */
+  lastingOwners(): string[];
+  setOwners(
+    change: (
+      owners: Map<
+        string,
+        {
+          retained: boolean;
+        }
+      >,
+    ) => void,
+  ): void;
+}
 
 /**
  * What the database says about staff, held in memory.
  * @param configured owners named in the configuration
  * @param onChange called after something in memory was replaced: about one person, or (null) about anybody
  */
-export function createFacts(database: Database, configured: ReadonlySet<string>, onChange: (userId: string | null) => void) {
+export function createFacts(database: Database, configured: ReadonlySet<string>, onChange: (userId: string | null) => void): Facts {
   let owners: Owners = new Map();
   let roles: ReadonlyMap<string, StaffRoleRecord> = new Map();
   let byRef: ReadonlyMap<string, StaffRoleRecord> = new Map();
@@ -152,7 +198,6 @@ export function createFacts(database: Database, configured: ReadonlySet<string>,
       [overrides, owners, leaves] = [entries, owned, away];
       takeOver(found);
     },
-    /** Read again what may have changed without this process, or without its hearing of it. */
     async reload(): Promise<void> {
       for (;;) {
         const before = told;
@@ -165,7 +210,6 @@ export function createFacts(database: Database, configured: ReadonlySet<string>,
         return takeOver(found);
       }
     },
-    /** Look for owners that another process has added or removed. */
     async pollOwners(): Promise<void> {
       const before = told;
       const found = await readOwners(database.read);
@@ -175,9 +219,7 @@ export function createFacts(database: Database, configured: ReadonlySet<string>,
     },
     roles: (): readonly StaffRoleRecord[] => [...roles.values()],
     role: (key: string) => roles.get(key),
-    /** The role that a Discord role (`guildId:roleId`) stands for. */
     roleAt: (ref: string) => byRef.get(ref),
-    /** Every Discord role that stands for a staff role. */
     refs: (): ReadonlySet<string> => new Set(byRef.keys()),
     setRole(role: StaffRoleRecord): void {
       if ((roles.get(role.key)?.revision ?? 0) < role.revision) takeOver([...others(role.key), role]);
@@ -185,10 +227,8 @@ export function createFacts(database: Database, configured: ReadonlySet<string>,
     removeRole(key: string): void {
       if (roles.has(key)) takeOver(others(key));
     },
-    /** A staff role as the transaction sees it. */
     readRole: findRole,
     readOverrides: findOverrides,
-    /** The entries of somebody that are in memory; expired ones too. */
     overridesOf: (userId: string): readonly Override[] => overrides.get(userId) ?? [],
     setOverrides(userId: string, entries: readonly Override[], revision: number): void {
       if (!newest(`overrides:${userId}`, revision)) return;
@@ -210,17 +250,13 @@ export function createFacts(database: Database, configured: ReadonlySet<string>,
     compareListings: listings.compare,
     listingOf: listings.of,
     setListing: listings.set,
-    /** `configuration`, `owners` or `last_owner` for an owner by name. */
     ownerSource(userId: string): string | null {
       if (configured.has(userId)) return "configuration";
       const owner = owners.get(userId);
       return owner === undefined ? null : owner.retained ? "last_owner" : "owners";
     },
-    /** Owners by name. */
     owners: () => [...new Set([...configured, ...owners.keys()])],
-    /** Owners named in the configuration. */
     configuredOwners: () => [...configured],
-    /** Owners by name who are not kept only as the last ones. */
     lastingOwners: () => [...new Set([...configured, ...[...owners].flatMap(([id, { retained }]) => (retained ? [] : [id]))])],
     setOwners(change: (owners: Map<string, { retained: boolean }>) => void): void {
       const next = new Map(owners);

@@ -1,4 +1,4 @@
-import { say, term } from "../../../kit/say.ts";
+import { say, term, serverId } from "../../../kit/say.ts";
 import type { Deps } from "../../deps.ts";
 import { requirePermission, requireWrite, type Call, type Reason } from "../../../kernel/call.ts";
 import { fieldError, ProblemError, validationProblem, type FieldError } from "../../../kernel/errors.ts";
@@ -37,7 +37,10 @@ interface Details {
 /** One rule that spoke about a permission. */
 type Spoken = Reason & Details & { permission: string };
 
-const limits = ({ scope, expiresAt }: Spoken) => ({ guild: scope ?? "none", at: expiresAt?.toISOString() ?? "none" });
+const limits = ({ scope, expiresAt }: Spoken) => ({
+  guild: scope === undefined ? "none" : serverId(scope),
+  at: expiresAt?.toISOString() ?? "none",
+});
 
 const ownerSentences: Readonly<Record<string, string>> = {
   configuration: say("permissions.they-are-an-owner-by-the-configuration"),
@@ -160,7 +163,7 @@ export function createExplanations({ access, clock, servedGuilds, requireKeys, r
         requireSavable(call, step, personOf);
         return [];
       } catch (error) {
-        if (error instanceof ProblemError) return [{ index, code: error.code, detail: error.detail ?? error.message }];
+        if (error instanceof ProblemError) return [{ index, code: error.code, detail: error.said }];
         throw error;
       }
     });

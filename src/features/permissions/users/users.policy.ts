@@ -1,4 +1,4 @@
-import { say } from "../../../kit/say.ts";
+import { say, serverId } from "../../../kit/say.ts";
 import { can, type Call } from "../../../kernel/call.ts";
 import { validationProblem, type FieldError } from "../../../kernel/errors.ts";
 import { isoOrNull } from "../../../kernel/fields.ts";
@@ -99,7 +99,11 @@ export function userSummary(userId: string, edits: readonly Edit[]): string {
 }
 
 function within({ key, guildId, expiresAt }: Wanted): string {
-  return say("permissions.key-within", { key, guild: guildId ?? "none", at: expiresAt?.toISOString() ?? "none" });
+  return say("permissions.key-within", {
+    key,
+    guild: guildId === null ? "none" : serverId(guildId),
+    at: expiresAt?.toISOString() ?? "none",
+  });
 }
 
 /** As the audit keeps entries. */

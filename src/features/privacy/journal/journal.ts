@@ -17,7 +17,15 @@ export interface JournalLine extends Omit<Erasure, "appliedAt"> {
   kind: ErasureKind;
 }
 
-export type Journal = ReturnType<typeof createJournal>;
+export interface Journal {
+  /** Add lines and wait until they are on the disk. @throws Error when the file cannot be written: then nothing is added */
+  append(lines: readonly JournalLine[]): Promise<void>;
+  /**
+   * Every line, oldest first; the beginning of a last one that was cut off is taken away.
+   * @throws Error in plain words when the file cannot be read or is not a journal
+   */
+  read(): Promise<JournalContent>;
+}
 
 const Line = z.object({ v: z.literal(1), id: z.string(), kind: z.enum(erasureKinds), subject: z.string(), at: z.coerce.date() });
 const newline = 0x0a;
@@ -45,7 +53,7 @@ export async function readJournal(path: string): Promise<JournalContent & { byte
  * The file of deletions beside the database: it outlives every backup of it.
  * @param path the file; it is made, readable by its owner alone, with the first line
  */
-export function createJournal(path: string) {
+export function createJournal(path: string): Journal {
   let turn: Promise<void> = Promise.resolve();
 
   async function add(text: string): Promise<void> {
@@ -64,7 +72,6 @@ export function createJournal(path: string) {
   }
 
   return {
-    /** Add lines and wait until they are on the disk. @throws Error when the file cannot be written: then nothing is added */
     append(lines: readonly JournalLine[]): Promise<void> {
       if (lines.length === 0) return Promise.resolve();
       const mine = turn.then(() => add(lines.map(textOf).join("")));
@@ -72,10 +79,6 @@ export function createJournal(path: string) {
       return mine;
     },
 
-    /**
-     * Every line, oldest first; the beginning of a last one that was cut off is taken away.
-     * @throws Error in plain words when the file cannot be read or is not a journal
-     */
     async read(): Promise<JournalContent> {
       const { bytes, ...content } = await readJournal(path);
       if (content.isCut) await truncate(path, bytes);

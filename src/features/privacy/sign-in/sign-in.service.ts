@@ -11,7 +11,39 @@ import { uuid7 } from "../../../kernel/ids.ts";
 import { cookieName, cookieText } from "../../../pages/cookie.ts";
 import { stateIn, type Language } from "../../../pages/language.ts";
 
-export type SignInService = ReturnType<typeof createSignIn>;
+export interface SignInService {
+  /** Whether a state of Discord's answer is one of this service. */
+  owns(state: string): boolean;
+  /**
+   * The person goes to Discord to say who they are. An earlier sign-in of this browser ends.
+   * @param language of the page, where the person chose it
+   * @param about what the person came for, as they named it
+   */
+  start(
+    call: Call,
+    cookies: Cookies,
+    language?: Language,
+    about?: string | null,
+  ): Promise<{
+    redirectTo: string;
+    cookies: string[];
+  }>;
+  /**
+   * The person comes back from Discord. A state counts once, in the browser it was given to; the signed-in browser gets a
+   * new cookie. The token is dropped and not ended: that would end what the person has authorized besides.
+   */
+  finish(call: Call, given: SignInReturn): Promise<SignInStep>;
+  /** Who is signed in at this browser; undefined for nobody. */
+  who(cookies: Cookies): Promise<string | undefined>;
+  /** What forms of this browser bring along: another site knows it as little as the cookie, of which it is made. */
+  formToken(cookies: Cookies): string;
+  /** Whether a form brings what {@link formToken} gave to this browser. */
+  isFormToken(cookies: Cookies, given: string | undefined): boolean;
+  /** The person leaves. @returns the `Set-Cookie` that takes the cookie away */
+  end(call: Call, cookies: Cookies): Promise<string>;
+  /** For the job that runs each minute: forget what is over. @returns how many */
+  sweep(call: Call): Promise<number>;
+}
 
 /** The pages people sign in at, each for itself: signed in at one, they are nobody at the other. */
 export type SignInPage = "privacy" | "appeal";
@@ -69,7 +101,15 @@ const gates: Readonly<Record<SignInPage, Gate>> = {
 };
 
 /** Signing in with Discord at a page, for a short while. Nothing of Discord's answer is kept but the person's id. */
-export function createSignIn({ database, oauth, keyring, clock, publicUrl, page = "privacy", capacity = maxKept }: SignInDeps) {
+export function createSignIn({
+  database,
+  oauth,
+  keyring,
+  clock,
+  publicUrl,
+  page = "privacy",
+  capacity = maxKept,
+}: SignInDeps): SignInService {
   const { statePrefix, seconds, home } = gates[page];
   const redirectUri = (): string => `${publicUrl()}/authorize/callback`;
   const cookieOf = (cookies: Cookies): string | undefined => cookies[cookieName({ publicUrl }, page)];
@@ -81,14 +121,8 @@ export function createSignIn({ database, oauth, keyring, clock, publicUrl, page 
   const setCookie = (value: string | null, lasts: number): string => cookieText({ publicUrl }, page, value, lasts);
 
   return {
-    /** Whether a state of Discord's answer is one of this service. */
     owns: (state: string): boolean => state.startsWith(statePrefix),
 
-    /**
-     * The person goes to Discord to say who they are. An earlier sign-in of this browser ends.
-     * @param language of the page, where the person chose it
-     * @param about what the person came for, as they named it
-     */
     async start(
       call: Call,
       cookies: Cookies,
@@ -107,10 +141,6 @@ export function createSignIn({ database, oauth, keyring, clock, publicUrl, page 
       return { redirectTo, cookies: [setCookie(cookie, wayToDiscordSeconds)] };
     },
 
-    /**
-     * The person comes back from Discord. A state counts once, in the browser it was given to; the signed-in browser gets a
-     * new cookie. The token is dropped and not ended: that would end what the person has authorized besides.
-     */
     async finish(call: Call, { state, url, cookies }: SignInReturn): Promise<SignInStep> {
       const taken = await database.write(call, (tx) => takeState(tx, { page, state, cookieHash: cookieHashOf(cookies) }, keyring));
       if (typeof taken === "string") return { path: `/${page}/result/${taken}`, cookies: [] };
@@ -128,7 +158,6 @@ export function createSignIn({ database, oauth, keyring, clock, publicUrl, page 
       }
     },
 
-    /** Who is signed in at this browser; undefined for nobody. */
     async who(cookies: Cookies): Promise<string | undefined> {
       const cookieHash = cookieHashOf(cookies);
       if (cookieHash === undefined) return undefined;
@@ -136,24 +165,20 @@ export function createSignIn({ database, oauth, keyring, clock, publicUrl, page 
       return session?.page === page && session.expiresAt > clock.now() ? (session.userId ?? undefined) : undefined;
     },
 
-    /** What forms of this browser bring along: another site knows it as little as the cookie, of which it is made. */
     formToken: (cookies: Cookies): string => keyedHash(Buffer.from(cookieOf(cookies) ?? ""), "form"),
 
-    /** Whether a form brings what {@link formToken} gave to this browser. */
     isFormToken(cookies: Cookies, given: string | undefined): boolean {
       const token = Buffer.from(this.formToken(cookies));
       const sent = Buffer.from(given ?? "");
       return cookieOf(cookies) !== undefined && sent.length === token.length && timingSafeEqual(sent, token);
     },
 
-    /** The person leaves. @returns the `Set-Cookie` that takes the cookie away */
     async end(call: Call, cookies: Cookies): Promise<string> {
       const cookieHash = cookieHashOf(cookies);
       if (cookieHash !== undefined) await database.write(call, (tx) => tx.db.privacySession.deleteMany({ where: { page, cookieHash } }));
       return setCookie(null, 0);
     },
 
-    /** For the job that runs each minute: forget what is over. @returns how many */
     async sweep(call: Call): Promise<number> {
       const where = { page, expiresAt: { lte: clock.now() } };
       if ((await database.read.privacySession.findFirst({ where, select: { id: true } })) === null) return 0;

@@ -1,3 +1,4 @@
+import type { Page } from "../../../kernel/page.ts";
 import { say } from "../../../kit/say.ts";
 import type { Claims } from "../../../cluster/claims.ts";
 import type { Deps } from "../../deps.ts";
@@ -25,6 +26,13 @@ import {
   FixFindingsInput,
   type FindingResult,
   type FindingResults,
+  type ListRosterAuditsQuery,
+  type RosterAuditSummary,
+  type RosterAuditAnswer,
+  type ListRosterFindingsQuery,
+  type RosterFindingView,
+  type AcknowledgeFindingsInput,
+  type WithdrawAcknowledgementsInput,
 } from "./audit.schema.ts";
 import type { RosterService } from "../roster.service.ts";
 import type { RosterSync } from "../sync/sync.service.ts";
@@ -260,7 +268,25 @@ function createNightly({ database, runs, hour, clock, logger }: NightlyDeps) {
   };
 }
 
-export type RosterAudits = ReturnType<typeof createRosterAudits>;
+export interface RosterAudits {
+  /**
+   * The audit of the night when its hour has come; runs that were interrupted are ended, and old reports deleted.
+   * @returns how many runs were made
+   */
+  sweep(call: Call): Promise<number>;
+  /**
+   * Look at everybody in the scope, and keep the report unless told otherwise.
+   * @returns what this caller may see of it
+   * @throws ProblemError sync_in_progress while another run goes on, validation_failed
+   */
+  run(call: Call, given: RunRosterAuditInput): Promise<RosterAuditReport>;
+  list(call: Call, query: ListRosterAuditsQuery): Promise<Page<RosterAuditSummary>>;
+  get(call: Call, id: string): Promise<RosterAuditAnswer>;
+  findings(call: Call, auditId: string, query: ListRosterFindingsQuery): Promise<Page<RosterFindingView>>;
+  fix(call: Call, given: FixFindingsInput): Promise<FindingResults>;
+  acknowledge(call: Call, given: AcknowledgeFindingsInput): Promise<FindingResults>;
+  withdraw(call: Call, given: WithdrawAcknowledgementsInput): Promise<FindingResults>;
+}
 
 export interface RosterAuditsDeps extends Deps<"database" | "events" | "access" | "cursors" | "clock"> {
   audit: Pick<AuditService, "record" | "noteDenied">;
@@ -279,7 +305,7 @@ export interface RosterAuditsDeps extends Deps<"database" | "events" | "access" 
 }
 
 /** Finds what is not as it should be about those on the roster. */
-export function createRosterAudits(deps: RosterAuditsDeps) {
+export function createRosterAudits(deps: RosterAuditsDeps): RosterAudits {
   const { database, access, callsigns } = deps;
   const people = createAuditPeople(deps);
   const scan = createScan({ ...deps, people });
@@ -302,11 +328,6 @@ export function createRosterAudits(deps: RosterAuditsDeps) {
   }
 
   return {
-    /**
-     * Look at everybody in the scope, and keep the report unless told otherwise.
-     * @returns what this caller may see of it
-     * @throws ProblemError sync_in_progress while another run goes on, validation_failed
-     */
     async run(call: Call, given: RunRosterAuditInput): Promise<RosterAuditReport> {
       requireWrite(call, auditPermissions.audit);
       const { scope = {}, checks, save } = RunRosterAuditInput.parse(given);

@@ -45,10 +45,16 @@ export interface AuditPeopleDeps {
   inactiveDays: number;
 }
 
-export type AuditPeople = ReturnType<typeof createAuditPeople>;
+export interface AuditPeople {
+  timeOf(db: AuditDb, now: Date): Promise<AuditTime>;
+  /** @param entries of at most some hundred people */
+  read(db: AuditDb, entries: readonly RosterEntry[], given: AuditTime): Promise<AuditedPerson[]>;
+  /** Somebody who is not on the roster. */
+  stranger(userId: string): AuditedPerson;
+}
 
 /** Reads what is looked at about people, for many of them in a handful of statements. */
-export function createAuditPeople({ access, inactiveDays }: AuditPeopleDeps) {
+export function createAuditPeople({ access, inactiveDays }: AuditPeopleDeps): AuditPeople {
   const pace = createPace(budgetMs);
 
   return {
@@ -57,7 +63,6 @@ export function createAuditPeople({ access, inactiveDays }: AuditPeopleDeps) {
       return { now, inactiveDays, pools: new Map(pools.map((pool) => [pool.key, pool])) };
     },
 
-    /** @param entries of at most some hundred people */
     async read(db: AuditDb, entries: readonly RosterEntry[], { now }: AuditTime): Promise<AuditedPerson[]> {
       const userIds = entries.map(({ userId }) => userId);
       const active = await activeAmong(db, userIds, addSeconds(now, -inactiveDays * daySeconds), pace);
@@ -85,7 +90,6 @@ export function createAuditPeople({ access, inactiveDays }: AuditPeopleDeps) {
       });
     },
 
-    /** Somebody who is not on the roster. */
     stranger: (userId: string): AuditedPerson => ({
       userId,
       entry: null,

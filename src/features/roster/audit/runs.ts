@@ -49,12 +49,29 @@ export interface FinishedRun {
   formerKeys: ReadonlySet<string>;
 }
 
-export type AuditRuns = ReturnType<typeof createAuditRuns>;
+export interface AuditRuns {
+  running(): Promise<string | null>;
+  /** Look without keeping anything. @throws ProblemError sync_in_progress */
+  look(wanted: WantedRun): Promise<FinishedRun>;
+  /**
+   * Look, and keep what was found. The last transaction is the one a repeated request is answered from.
+   * @returns the id of the run
+   * @throws ProblemError sync_in_progress
+   */
+  run(
+    call: Call,
+    wanted: WantedRun,
+  ): Promise<{
+    id: string;
+  }>;
+  /** End runs that another start of the service began and did not end. @returns how many */
+  endAbandoned(call: Call): Promise<number>;
+}
 
 const claimed = "roster audit";
 
 /** Runs of the audit, one at a time. */
-export function createAuditRuns({ database, audit, events, scan, isGuildStateReliable, clock, logger, claims }: RunsDeps) {
+export function createAuditRuns({ database, audit, events, scan, isGuildStateReliable, clock, logger, claims }: RunsDeps): AuditRuns {
   let current: { id: string } | null = null;
 
   function checksFor(codes: readonly AuditCode[]): StoredChecks {
@@ -197,14 +214,8 @@ export function createAuditRuns({ database, audit, events, scan, isGuildStateRel
   return {
     running,
 
-    /** Look without keeping anything. @throws ProblemError sync_in_progress */
     look: (wanted: WantedRun): Promise<FinishedRun> => alone("", () => look(wanted, clock.now())),
 
-    /**
-     * Look, and keep what was found. The last transaction is the one a repeated request is answered from.
-     * @returns the id of the run
-     * @throws ProblemError sync_in_progress
-     */
     run: (call: Call, wanted: WantedRun): Promise<{ id: string }> => {
       const startedAt = clock.now();
       const id = uuid7(startedAt.getTime());
@@ -224,7 +235,6 @@ export function createAuditRuns({ database, audit, events, scan, isGuildStateRel
       });
     },
 
-    /** End runs that another start of the service began and did not end. @returns how many */
     async endAbandoned(call: Call): Promise<number> {
       const id = await running();
       const where = { status: "running", ...(id !== null && { id: { not: id } }) };

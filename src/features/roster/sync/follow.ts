@@ -14,7 +14,21 @@ export interface FollowDeps extends Deps<"database" | "events" | "guildState" | 
   logger: Logger;
 }
 
-export type Follow = ReturnType<typeof createFollow>;
+export interface Follow {
+  inTurn<T>(work: () => Promise<T>): Promise<T>;
+  note(userId: string | null): void;
+  allowance(): Promise<Allowance>;
+  state(): Readonly<FollowState> & {
+    isAnybody: boolean;
+    pending: number;
+  };
+  /** From now on the roster follows, where it is to. */
+  start(): void;
+  /** Begin nothing more, and wait for the part that is under way. */
+  stop(): Promise<void>;
+  /** What was left is tried again; other Discord roles standing for staff roles may mean other entries. @returns how many were changed, or differ where nothing is applied */
+  catchUp(call: Call): Promise<number>;
+}
 
 /** What is told of at once is looked at together. */
 const gatherMs = 250;
@@ -31,7 +45,7 @@ export interface FollowState {
 }
 
 /** Brings the roster in step with what the gateway tells, unless too much would change at once. */
-export function createFollow({ database, events, guildState, access, isFollowing, clock, logger }: FollowDeps, people: People) {
+export function createFollow({ database, events, guildState, access, isFollowing, clock, logger }: FollowDeps, people: People): Follow {
   const breaker = createBreaker(database, clock);
   const pending = new Set<string>();
   const state: FollowState = { heldBack: 0, trippedAt: null, lastRoundAt: null };
@@ -133,7 +147,6 @@ export function createFollow({ database, events, guildState, access, isFollowing
     allowance: breaker.allowance,
     state: (): Readonly<FollowState> & { isAnybody: boolean; pending: number } => ({ ...state, isAnybody, pending: pending.size }),
 
-    /** From now on the roster follows, where it is to. */
     start(): void {
       if (!isFollowing || isRunning) return;
       isRunning = true;
@@ -141,7 +154,6 @@ export function createFollow({ database, events, guildState, access, isFollowing
       note(null);
     },
 
-    /** Begin nothing more, and wait for the part that is under way. */
     async stop(): Promise<void> {
       isRunning = false;
       stopListening?.();
@@ -149,7 +161,6 @@ export function createFollow({ database, events, guildState, access, isFollowing
       await last;
     },
 
-    /** What was left is tried again; other Discord roles standing for staff roles may mean other entries. @returns how many were changed, or differ where nothing is applied */
     async catchUp(call: Call): Promise<number> {
       if (!isFollowing) {
         state.heldBack = people.isKnown() ? await inTurn(() => drift()) : state.heldBack;

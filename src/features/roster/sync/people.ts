@@ -20,7 +20,32 @@ export interface Differing extends Following {
   entry: RosterEntry | null;
 }
 
-export type People = ReturnType<typeof createPeople>;
+export interface People {
+  rankOf(key: string): number | undefined;
+  /**
+   * Whether what is known of the guilds is current and complete: only then is anything concluded from it. In a guild that staff
+   * roles stand in and the bot is not in any more nobody is seen, and yet nobody has left.
+   */
+  isKnown(): boolean;
+  /** Everybody the guild state stores, and everybody with an entry. */
+  everyone(): Promise<string[]>;
+  /** Those of them who are not in step. */
+  differing(userIds: readonly string[], at: Date): Promise<Differing[]>;
+  /**
+   * Bring these people in step, each as they stand when their turn comes.
+   * @param mayGoOn asked before each part
+   * @returns how many were changed, and who was not reached
+   * @throws Error when everybody else was brought in step
+   */
+  apply(
+    call: Call,
+    userIds: readonly string[],
+    mayGoOn: () => boolean,
+  ): Promise<{
+    changed: number;
+    left: string[];
+  }>;
+}
 
 const readAtOnce = 500;
 const writtenAtOnce = 2;
@@ -28,7 +53,7 @@ const writtenAtOnce = 2;
 const comparedAtOnce = 100;
 
 /** Those whom following is about, looked at and written in parts so that nobody else waits long. */
-export function createPeople({ database, guildState, access, roster, logger }: PeopleDeps) {
+export function createPeople({ database, guildState, access, roster, logger }: PeopleDeps): People {
   const rankOf = (key: string): number | undefined => access.role(key)?.rank;
 
   /** What differs for somebody now. */
@@ -67,10 +92,6 @@ export function createPeople({ database, guildState, access, roster, logger }: P
   return {
     rankOf,
 
-    /**
-     * Whether what is known of the guilds is current and complete: only then is anything concluded from it. In a guild that staff
-     * roles stand in and the bot is not in any more nobody is seen, and yet nobody has left.
-     */
     isKnown(): boolean {
       const guilds = guildState.guilds();
       const mapped = new Set(access.roles().flatMap(({ discord }) => discord.map(({ guildId }) => guildId)));
@@ -78,7 +99,6 @@ export function createPeople({ database, guildState, access, roster, logger }: P
       return !guildState.freshness().stale && guilds.some(({ present }) => present) && guilds.every(isRead);
     },
 
-    /** Everybody the guild state stores, and everybody with an entry. */
     async everyone(): Promise<string[]> {
       const people = new Set(guildState.trackedUsers());
       for (let after = ""; ;) {
@@ -97,7 +117,6 @@ export function createPeople({ database, guildState, access, roster, logger }: P
       }
     },
 
-    /** Those of them who are not in step. */
     async differing(userIds: readonly string[], at: Date): Promise<Differing[]> {
       const found: Differing[] = [];
       for (let from = 0; from < userIds.length; from += readAtOnce) {
@@ -113,12 +132,6 @@ export function createPeople({ database, guildState, access, roster, logger }: P
       return found;
     },
 
-    /**
-     * Bring these people in step, each as they stand when their turn comes.
-     * @param mayGoOn asked before each part
-     * @returns how many were changed, and who was not reached
-     * @throws Error when everybody else was brought in step
-     */
     async apply(call: Call, userIds: readonly string[], mayGoOn: () => boolean): Promise<{ changed: number; left: string[] }> {
       const sorted = userIds.toSorted();
       let reached = 0;

@@ -1,4 +1,4 @@
-import type { TextKey } from "../../../kit/say.ts";
+import { inJson, type TextKey } from "../../../kit/say.ts";
 import { escapeText } from "../../../discord/replies.ts";
 import { sentenceText } from "../../../discord/sentence.ts";
 import { isSnowflake } from "../../../kernel/fields.ts";
@@ -61,7 +61,7 @@ function showPlan(view: SyncPlanView, { t }: Wording): Reply {
     content: t(people === 0 ? "roster sync all same" : "roster sync all found", { people, withheld }) + stale,
     embeds: lines.length === 0 ? [] : [{ description: cut(lines.join("\n"), maxLength) }],
     components: people > withheld && !view.stale ? [{ type: 1, components: [apply] }] : [],
-    files: people > shownPeople ? [{ name: "plan.json", content: JSON.stringify(view, null, 2) }] : [],
+    files: people > shownPeople ? [{ name: "plan.json", content: inJson(view, 2) }] : [],
   };
 }
 

@@ -255,7 +255,28 @@ function countsOf(differing: readonly Differing[]): Record<string, number> {
   return counts;
 }
 
-export type RosterSync = ReturnType<typeof createRosterSync>;
+export interface RosterSync {
+  start(): void;
+  stop(): Promise<void>;
+  /** Have everyone on the roster stored, whatever roles they hold. */
+  trackEntries(): Promise<void>;
+  /** What is left of following. For the job that runs each minute. @returns how many entries were changed, or differ where nothing follows */
+  catchUp(call: Call): Promise<number>;
+  /**
+   * Everything in which the roster and the guilds differ; with the hash of that plan it is applied, however much it is.
+   * @throws ProblemError validation_failed, invalid_transition with the present `plan_hash` when something has changed since, roster_stale
+   */
+  all(call: Call, given: unknown): Promise<SyncPlanView>;
+  /** How it stands with following. */
+  status(call: Call): Promise<SyncStatusView>;
+  /**
+   * Compare one person, or bring the roster in line with Discord, or Discord with the roster. A report and a dry run write nothing.
+   * @throws ProblemError permission_denied, acting_user_required, validation_failed, conflict_of_interest, hierarchy_violation, roster_stale
+   */
+  member(call: Call, given: unknown): Promise<SyncMemberView>;
+  /** Whether what is known of the guilds is current and complete. */
+  isKnown(): boolean;
+}
 
 export interface RosterSyncDeps extends Deps<"database" | "audit" | "events" | "guildState" | "access" | "clock"> {
   permissions: Pick<PermissionsService, "requireRankAbove" | "requireMayGiveRole">;
@@ -274,7 +295,7 @@ export interface RosterSyncDeps extends Deps<"database" | "audit" | "events" | "
 const readAtOnce = 500;
 
 /** Keeps the roster and the guilds in step. */
-export function createRosterSync(deps: RosterSyncDeps) {
+export function createRosterSync(deps: RosterSyncDeps): RosterSync {
   const people = createPeople(deps);
   const follow = createFollow(deps, people);
   const followState = deps.leader.answering("roster.following", async () => {
@@ -319,7 +340,6 @@ export function createRosterSync(deps: RosterSyncDeps) {
   }
 
   return {
-    /** Whether what is known of the guilds is current and complete. */
     isKnown: people.isKnown,
     ...createSyncMember(deps, people, createToDiscord(deps, people)),
     ...createSyncPlan({ ...deps, followState }, people, follow),
@@ -332,10 +352,8 @@ export function createRosterSync(deps: RosterSyncDeps) {
     },
     stop: follow.stop,
 
-    /** Have everyone on the roster stored, whatever roles they hold. */
     trackEntries,
 
-    /** What is left of following. For the job that runs each minute. @returns how many entries were changed, or differ where nothing follows */
     async catchUp(call: Call): Promise<number> {
       requirePermission(call, syncPolicy.jobs);
       await trackEntries();

@@ -128,7 +128,14 @@ export interface ToDiscordDeps extends Deps<"database" | "audit" | "events" | "g
   discordActions: Pick<DiscordActions, "perform">;
 }
 
-export type ToDiscord = ReturnType<typeof createToDiscord>;
+export interface ToDiscord {
+  /**
+   * One action after the other, and then what was done is written down; nothing is written where nothing was done.
+   * @throws ProblemError permission_denied where the caller may not in one of the servers, hierarchy_violation, cannot_grant_unheld,
+   * roster_stale
+   */
+  toDiscord(call: Call, known: Known, entry: RosterEntry | null, present: Present): Promise<SyncMemberView>;
+}
 
 const unreachable: Performed = { outcome: "retry", detail: say("discord.discord-could-not-be-reached"), mayBeDone: false };
 
@@ -136,7 +143,7 @@ const unreachable: Performed = { outcome: "retry", detail: say("discord.discord-
 const keptFor = say("roster.the-role-of-the-roster-could-not");
 
 /** Makes Discord what the roster says of one person. */
-export function createToDiscord(deps: ToDiscordDeps, people: People) {
+export function createToDiscord(deps: ToDiscordDeps, people: People): ToDiscord {
   const { database, audit, events, guildState, access, permissions, roster } = deps;
 
   /** Their callsign of the pool of their staff role, else the one they have had longest, where nicknames show it. */
@@ -214,11 +221,6 @@ export function createToDiscord(deps: ToDiscordDeps, people: People) {
   }
 
   return {
-    /**
-     * One action after the other, and then what was done is written down; nothing is written where nothing was done.
-     * @throws ProblemError permission_denied where the caller may not in one of the servers, hierarchy_violation, cannot_grant_unheld,
-     * roster_stale
-     */
     async toDiscord(call: Call, known: Known, entry: RosterEntry | null, present: Present): Promise<SyncMemberView> {
       if (entry === null) return present([], [say("roster.the-person-is-not-on-the-roster")]);
       const { person, input } = known;

@@ -19,14 +19,60 @@ export interface AgreementNote {
 }
 
 export type AgreementRow = Agreement & { parties: AgreementParty[] };
-export type AgreementRows = ReturnType<typeof createAgreementRows>;
+export interface AgreementRows {
+  persist(
+    tx: Tx,
+    row: AgreementRow,
+    note: AgreementNote & {
+      action: string;
+    },
+    left?: readonly string[],
+  ): Promise<{
+    id: string;
+    status: "scheduled" | "ended" | "active" | "suspended";
+    server_ids: string[];
+    covers: "staff" | "members" | "both";
+    cooling_off_days: number;
+    terms: string | null;
+    starts_at: string;
+    ends_at: string | null;
+    origin_reference: string | null;
+    created_at: string;
+    ended: {
+      at: string;
+      reason: string | null;
+    } | null;
+    revision: number;
+  }>;
+  change(
+    tx: Tx,
+    given: AgreementRow,
+    changes: Prisma.AgreementUncheckedUpdateInput,
+    note: AgreementNote & {
+      action: string;
+    },
+  ): Promise<AgreementView>;
+  /** Read an agreement to change it. @throws ProblemError record_not_found */
+  read(tx: Tx, id: string): Promise<AgreementRow>;
+  /** Read several to change them: every lock before the first change, because anyone who changes one waits for the matches after it. */
+  readAll(tx: Tx, ids: readonly string[]): Promise<AgreementRow[]>;
+  /** Name other parties. */
+  setParties(tx: Tx, row: AgreementRow, serverIds: readonly string[], note: AgreementNote): Promise<AgreementView>;
+  end(
+    tx: Tx,
+    row: AgreementRow,
+    note: AgreementNote & {
+      reason: string;
+    },
+  ): Promise<AgreementView>;
+}
 
 /** The stored statuses of agreements that are not over, unless their end has passed. */
 export const unended = ["scheduled", "active", "suspended"] as const;
 const parties = { parties: true } as const;
 
 /** Writes of agreements inside a given transaction: each is told, and the matches follow. */
-export function createAgreementRows({ audit, events, matches, hashOf }: AgreementRowDeps) {
+export function createAgreementRows({ audit, events, matches, hashOf }: AgreementRowDeps): AgreementRows {
   /** Tell of a change that is written, and compare the members of the parties again. @param left servers that are no party any more */
   async function persist(tx: Tx, row: AgreementRow, note: AgreementNote & { action: string }, left: readonly string[] = []) {
     const view = presentAgreement(row, tx.now);
@@ -61,13 +107,11 @@ export function createAgreementRows({ audit, events, matches, hashOf }: Agreemen
     persist,
     change,
 
-    /** Read an agreement to change it. @throws ProblemError record_not_found */
     async read(tx: Tx, id: string): Promise<AgreementRow> {
       await tx.lock(lockOf(id));
       return find(tx, id);
     },
 
-    /** Read several to change them: every lock before the first change, because anyone who changes one waits for the matches after it. */
     async readAll(tx: Tx, ids: readonly string[]): Promise<AgreementRow[]> {
       const sorted = ids.toSorted();
       for (const id of sorted) await tx.lock(lockOf(id));
@@ -76,7 +120,6 @@ export function createAgreementRows({ audit, events, matches, hashOf }: Agreemen
       return rows;
     },
 
-    /** Name other parties. */
     async setParties(tx: Tx, row: AgreementRow, serverIds: readonly string[], note: AgreementNote): Promise<AgreementView> {
       const left = row.parties.map(({ serverId }) => serverId);
       await tx.db.agreementParty.deleteMany({ where: { agreementId: row.id } });

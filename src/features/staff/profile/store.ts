@@ -55,7 +55,12 @@ export function wireLeave(leave: Leave | null): { from: string; until: string | 
   return leave === null ? null : { from: leave.from.toISOString(), until: leave.until?.toISOString() ?? null };
 }
 
-export type ProfileStore = ReturnType<typeof createProfileStore>;
+export interface ProfileStore {
+  change(tx: Tx, row: ProfileRow, changes: ProfileChanges): Promise<ProfileRow>;
+  find(userId: string): Promise<ProfileRow>;
+  /** Read a profile to change it, under its lock. A leave that is over ends on the way; memory has what is read after the commit. */
+  open(tx: Tx, userId: string): Promise<ProfileRow>;
+}
 
 export interface ProfileStoreDeps extends Deps<"database" | "events"> {
   audit: AuditService;
@@ -67,7 +72,7 @@ export interface ProfileStoreDeps extends Deps<"database" | "events"> {
 const byTime = { permission: "system.act", source: "time" } as const;
 
 /** The rows of profiles: memory hears of every leave, and what time did to one is settled before anybody changes it. */
-export function createProfileStore({ database, audit, events, access, roster }: ProfileStoreDeps) {
+export function createProfileStore({ database, audit, events, access, roster }: ProfileStoreDeps): ProfileStore {
   async function change(tx: Tx, row: ProfileRow, changes: ProfileChanges): Promise<ProfileRow> {
     const { userId } = row;
     const { quietHours, ...others } = changes;
@@ -92,7 +97,6 @@ export function createProfileStore({ database, audit, events, access, roster }: 
       return (await database.read.staffProfile.findUnique({ where: { userId } })) ?? emptyProfile(userId);
     },
 
-    /** Read a profile to change it, under its lock. A leave that is over ends on the way; memory has what is read after the commit. */
     async open(tx: Tx, userId: string): Promise<ProfileRow> {
       await tx.lock(`staff-profile:${userId}`);
       const row = (await tx.db.staffProfile.findUnique({ where: { userId } })) ?? emptyProfile(userId);

@@ -109,7 +109,26 @@ function createKeyedQueue() {
   };
 }
 
-export type StaffRolesService = ReturnType<typeof createStaffRolesService>;
+export interface StaffRolesService {
+  /** Staff roles, highest rank first. */
+  list(call: Call, query: StaffRolesListQuery): Promise<Page<StaffRoleView>>;
+  /** @throws ProblemError record_not_found */
+  get(call: Call, key: string): Promise<StaffRoleView>;
+  /**
+   * Create or replace a staff role.
+   * @throws ProblemError precondition_failed, hierarchy_violation, cannot_grant_unheld, last_owner, duplicate_active_record,
+   * validation_failed (a guild or Discord role that does not exist)
+   */
+  put(call: Call, key: string, given: PutStaffRoleInput, ifMatch?: number): Promise<StaffRoleView | Held>;
+  /** Change parts of a staff role. @throws ProblemError record_not_found and as `put` */
+  patch(call: Call, key: string, given: PatchStaffRoleInput, ifMatch?: number): Promise<StaffRoleView | Held>;
+  /**
+   * Delete a staff role with its mappings. Its holders keep their Discord roles.
+   * @returns the role as it was
+   * @throws ProblemError record_not_found, precondition_failed, hierarchy_violation, cannot_grant_unheld, last_owner
+   */
+  remove(call: Call, key: string, given?: DeleteStaffRoleInput, ifMatch?: number): Promise<StaffRoleView | Held>;
+}
 
 export interface StaffRolesDeps extends Deps<"database" | "events" | "guildState" | "access" | "cursors"> {
   audit: AuditService;
@@ -126,7 +145,7 @@ export interface StaffRolesDeps extends Deps<"database" | "events" | "guildState
 const changes = { create: "created", update: "updated", delete: "deleted" } as const;
 
 /** Staff roles and the Discord roles that stand for them. */
-export function createStaffRolesService(deps: StaffRolesDeps) {
+export function createStaffRolesService(deps: StaffRolesDeps): StaffRolesService {
   const { database, audit, events, confirmations, guildState, access, permissions, cursors, watch } = deps;
   const queue = createKeyedQueue();
 
@@ -229,7 +248,6 @@ export function createStaffRolesService(deps: StaffRolesDeps) {
   });
 
   return {
-    /** Staff roles, highest rank first. */
     async list(call: Call, query: StaffRolesListQuery): Promise<Page<StaffRoleView>> {
       requirePermission(call, staffPolicy.roles);
       const { limit, cursor } = query;
@@ -242,7 +260,6 @@ export function createStaffRolesService(deps: StaffRolesDeps) {
       return withTotal(page, query, () => all.length);
     },
 
-    /** @throws ProblemError record_not_found */
     async get(call: Call, key: string): Promise<StaffRoleView> {
       requirePermission(call, staffPolicy.roles);
       const role = access.role(key);
@@ -250,18 +267,12 @@ export function createStaffRolesService(deps: StaffRolesDeps) {
       return present(role);
     },
 
-    /**
-     * Create or replace a staff role.
-     * @throws ProblemError precondition_failed, hierarchy_violation, cannot_grant_unheld, last_owner, duplicate_active_record,
-     * validation_failed (a guild or Discord role that does not exist)
-     */
     async put(call: Call, key: string, given: PutStaffRoleInput, ifMatch?: number): Promise<StaffRoleView | Held> {
       requireWrite(call, staffPolicy.manageRoles);
       const input = PutStaffRoleInput.parse(given);
       return await database.write(call, (tx) => put(tx, key, () => input, ifMatch));
     },
 
-    /** Change parts of a staff role. @throws ProblemError record_not_found and as `put` */
     async patch(call: Call, key: string, given: PatchStaffRoleInput, ifMatch?: number): Promise<StaffRoleView | Held> {
       requireWrite(call, staffPolicy.manageRoles);
       const input = PatchStaffRoleInput.parse(given);
@@ -273,11 +284,6 @@ export function createStaffRolesService(deps: StaffRolesDeps) {
       return await database.write(call, (tx) => put(tx, key, wanted, ifMatch));
     },
 
-    /**
-     * Delete a staff role with its mappings. Its holders keep their Discord roles.
-     * @returns the role as it was
-     * @throws ProblemError record_not_found, precondition_failed, hierarchy_violation, cannot_grant_unheld, last_owner
-     */
     async remove(call: Call, key: string, given: DeleteStaffRoleInput = {}, ifMatch?: number): Promise<StaffRoleView | Held> {
       requireWrite(call, staffPolicy.manageRoles);
       const { reason } = DeleteStaffRoleInput.parse(given);

@@ -14,7 +14,9 @@ export interface RoleWatchDeps extends Deps<"database" | "events" | "guildState"
   logger?: Logger;
 }
 
-export type RoleWatch = ReturnType<typeof createRoleWatch>;
+export interface RoleWatch {
+  look(): void;
+}
 
 /** A Discord role that stands for a staff role and is gone. */
 interface Vanished {
@@ -32,7 +34,15 @@ const refOf = ({ guildId, roleId }: { guildId: string; roleId: string }): string
  * Notices when Discord has no longer a role that stands for a staff role: its holders lose their access although nobody here took
  * it. It is told once, in the audit and as an event.
  */
-export function createRoleWatch({ database, audit, events, guildState, access, cluster = singleProcess, logger }: RoleWatchDeps) {
+export function createRoleWatch({
+  database,
+  audit,
+  events,
+  guildState,
+  access,
+  cluster = singleProcess,
+  logger,
+}: RoleWatchDeps): RoleWatch {
   /** The holders of each mapped Discord role (`guildId:roleId`) that is there, as of the last look. */
   let holders = new Map<string, Set<string>>();
   const told = new Set<string>();

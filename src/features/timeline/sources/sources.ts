@@ -1,4 +1,4 @@
-import { say, term } from "../../../kit/say.ts";
+import { say, term, serverId } from "../../../kit/say.ts";
 import type {
   AccountLink,
   BlacklistVersion,
@@ -72,15 +72,15 @@ function auditSource(kind: AuditedKind): Source {
 }
 
 const tellings: Readonly<Record<NativeActionKind, (guild: string, until: string | null) => string>> = {
-  ban: (guild) => say("timeline.was-banned-by-hand-on-the-server", { guild }),
-  unban: (guild) => say("timeline.was-unbanned-by-hand-on-the-server", { guild }),
-  kick: (guild) => say("timeline.was-kicked-by-hand-from-the-server", { guild }),
-  timeout: (guild, until) => say("timeline.was-timed-out-by-hand-on-the", { guild, at: until ?? "–" }),
-  timeout_lift: (guild) => say("timeline.a-timeout-was-lifted-by-hand-on", { guild }),
+  ban: (guild) => say("timeline.was-banned-by-hand-on-the-server", { guild: serverId(guild) }),
+  unban: (guild) => say("timeline.was-unbanned-by-hand-on-the-server", { guild: serverId(guild) }),
+  kick: (guild) => say("timeline.was-kicked-by-hand-from-the-server", { guild: serverId(guild) }),
+  timeout: (guild, until) => say("timeline.was-timed-out-by-hand-on-the", { guild: serverId(guild), at: until ?? "–" }),
+  timeout_lift: (guild) => say("timeline.a-timeout-was-lifted-by-hand-on", { guild: serverId(guild) }),
 };
 
 function summaryOf({ kind, guildId, until, reason, rule }: NativeAction): string {
-  if (rule !== null) return say("timeline.automod-timed-them-out-on-the-server", { guild: guildId, rule });
+  if (rule !== null) return say("timeline.automod-timed-them-out-on-the-server", { guild: serverId(guildId), rule });
   const told = tellings[kind as NativeActionKind](guildId, isoOrNull(until));
   return reason === null ? told : say("timeline.reason-given", { told, reason });
 }

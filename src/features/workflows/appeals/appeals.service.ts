@@ -28,7 +28,48 @@ import {
 import type { QuestionsService } from "./questions.service.ts";
 import type { QuestionsView } from "./questions.schema.ts";
 
-export type AppealsService = ReturnType<typeof createAppeals>;
+export interface AppealsService {
+  /** What was decided about a person and can be appealed or could be, and their own appeals, newest first. */
+  overview(userId: string): Promise<{
+    decisions: AppealableDecision[];
+    appeals: {
+      status: "void" | "denied" | "expired" | "pending" | "escalated" | "approved" | "withdrawn" | "reversed" | "needs_info" | "in_review";
+      subjects: {
+        requestId: string;
+        kind: string;
+        subjectId: string;
+      }[];
+      reference: string;
+      expiresAt: Date | null;
+      createdAt: Date;
+      requesterId: string | null;
+      decidedAt: Date | null;
+    }[];
+  }>;
+  /** One decision about a person. @throws ProblemError record_not_found, also for what is about somebody else */
+  decision(userId: string, named: string): Promise<AppealableDecision>;
+  limitOf(userId: string): Promise<Limit | undefined>;
+  /** What the community asks. */
+  questions(): Promise<QuestionsView>;
+  /**
+   * File an appeal for oneself. Bytes are stored before anything is written, and nothing refers to them unless it is.
+   * @throws ProblemError record_not_found, rate_limited, duplicate_open, cooldown, storage_full
+   */
+  file(call: Call, userId: string, named: string, form: AppealForm, sent: SentFiles): Promise<Sent>;
+  /** One's own appeal, with what the staff wrote about it. @throws ProblemError record_not_found */
+  get(
+    requestId: string,
+    userId: string,
+    key: string,
+  ): Promise<{
+    view: WorkflowView;
+    comments: readonly CommentView[];
+  }>;
+  /** Answer what the staff ask. @throws ProblemError record_not_found, invalid_transition, storage_full */
+  answer(call: Call, userId: string, key: string, form: AnswerForm, sent: SentFiles): Promise<Sent>;
+  /** Take an appeal back. @throws ProblemError record_not_found, invalid_transition */
+  withdraw(call: Call, key: string): Promise<void>;
+}
 
 export interface AppealsDeps extends Deps<"database" | "clock"> {
   guildState: Pick<GuildState, "guilds">;
@@ -65,7 +106,7 @@ const day = 86_400;
 const maxShown = 50;
 
 /** Appeals of people who were decided about, as they see and file them themselves. */
-export function createAppeals({ database, clock, guildState, workflows, evidence, questions }: AppealsDeps) {
+export function createAppeals({ database, clock, guildState, workflows, evidence, questions }: AppealsDeps): AppealsService {
   const { read } = database;
 
   /** The appeals of a person, newest first: their own, and those that staff filed for them. */
@@ -139,7 +180,6 @@ export function createAppeals({ database, clock, guildState, workflows, evidence
   }
 
   return {
-    /** What was decided about a person and can be appealed or could be, and their own appeals, newest first. */
     async overview(userId: string) {
       const { decisions, appeals, chanceOf, now } = await withChances(userId);
       return {
@@ -150,18 +190,12 @@ export function createAppeals({ database, clock, guildState, workflows, evidence
       };
     },
 
-    /** One decision about a person. @throws ProblemError record_not_found, also for what is about somebody else */
     decision: find,
 
     limitOf,
 
-    /** What the community asks. */
     questions: (): Promise<QuestionsView> => questions.current(),
 
-    /**
-     * File an appeal for oneself. Bytes are stored before anything is written, and nothing refers to them unless it is.
-     * @throws ProblemError record_not_found, rate_limited, duplicate_open, cooldown, storage_full
-     */
     async file(call: Call, userId: string, named: string, form: AppealForm, sent: SentFiles): Promise<Sent> {
       const decision = await find(userId, named);
       if (decision.chance.is !== "free") return { closed: true };
@@ -197,7 +231,6 @@ export function createAppeals({ database, clock, guildState, workflows, evidence
       });
     },
 
-    /** One's own appeal, with what the staff wrote about it. @throws ProblemError record_not_found */
     async get(requestId: string, userId: string, key: string): Promise<{ view: WorkflowView; comments: readonly CommentView[] }> {
       const call = webCall(requestId, userId);
       const view = await workflows.get(call, kind, key);
@@ -205,7 +238,6 @@ export function createAppeals({ database, clock, guildState, workflows, evidence
       return { view, comments: data };
     },
 
-    /** Answer what the staff ask. @throws ProblemError record_not_found, invalid_transition, storage_full */
     async answer(call: Call, userId: string, key: string, form: AnswerForm, sent: SentFiles): Promise<Sent> {
       const faults = [...answerForm(form, sent.files.length), ...(await faultsOf(sent))];
       if (faults.length > 0) return { faults };
@@ -220,7 +252,6 @@ export function createAppeals({ database, clock, guildState, workflows, evidence
       });
     },
 
-    /** Take an appeal back. @throws ProblemError record_not_found, invalid_transition */
     async withdraw(call: Call, key: string): Promise<void> {
       await workflows.decide(call, kind, key, { decision: "withdraw" });
     },

@@ -75,7 +75,16 @@ async function namesOf(
   ].map((one) => one.toUpperCase());
 }
 
-export type Suspensions = ReturnType<typeof createSuspensions>;
+export interface Suspensions {
+  /**
+   * Suspend what a request that is new, or that is another one now, has not count, and end what it has no more. The request is stored as
+   * it is now, unless it is new.
+   * @throws ProblemError permission_denied, validation_failed, conflict_of_interest, hierarchy_violation
+   */
+  followInTx(tx: Tx, before: Suspending | null, after: Suspending): Promise<void>;
+  /** For the job that runs each minute: what was suspended by a request that expired or was erased counts again. @returns how many were looked at */
+  resumeDue(call: Call): Promise<number>;
+}
 
 export interface SuspensionDeps extends Deps<"database"> {
   logger: Logger;
@@ -101,7 +110,7 @@ function suspendedBy({ type, isOpen, payload }: Suspending): string | undefined 
 }
 
 /** Records on the blacklist that do not count while requests that ask for it are open. */
-export function createSuspensions({ database, blacklist, logger }: SuspensionDeps) {
+export function createSuspensions({ database, blacklist, logger }: SuspensionDeps): Suspensions {
   /** The record that a name means, also where it names the request that made it. */
   async function recordOf(tx: Tx, named: string): Promise<string | undefined> {
     const target = await findTarget(tx.db, named);
@@ -131,11 +140,6 @@ export function createSuspensions({ database, blacklist, logger }: SuspensionDep
   }
 
   return {
-    /**
-     * Suspend what a request that is new, or that is another one now, has not count, and end what it has no more. The request is stored as
-     * it is now, unless it is new.
-     * @throws ProblemError permission_denied, validation_failed, conflict_of_interest, hierarchy_violation
-     */
     async followInTx(tx: Tx, before: Suspending | null, after: Suspending): Promise<void> {
       const [was, is] = [before === null ? undefined : suspendedBy(before), suspendedBy(after)];
       if (was === is) return;
@@ -149,7 +153,6 @@ export function createSuspensions({ database, blacklist, logger }: SuspensionDep
       if (left !== undefined) await resume(tx, left);
     },
 
-    /** For the job that runs each minute: what was suspended by a request that expired or was erased counts again. @returns how many were looked at */
     async resumeDue(call: Call): Promise<number> {
       requirePermission(call, "system.act");
       let [after, looked] = ["", 0];

@@ -72,7 +72,16 @@ function createPlaces({ database, guildState, channels }: PlaceDeps) {
   };
 }
 
-export type Cards = ReturnType<typeof createCards>;
+export interface Cards {
+  state(): Promise<CardsState>;
+  linkOf(requestId: string): Promise<string | undefined>;
+  /** Show a request as it is now, however its card looks. */
+  refresh(requestId: string): void;
+  /** See to every card soon, as is done every ten minutes. */
+  check(): void;
+  start(): void;
+  stop(): Promise<void>;
+}
 
 export interface CardsDeps extends PlaceDeps, ShownDeps, Deps<"servedGuilds"> {
   database: Database;
@@ -110,7 +119,7 @@ const checkedAtOnce = 20;
 const triesAtOnce = 3;
 
 /** Keeps a card for each open request in the channel of the reviewers, and a board of the queue. It never keeps a request waiting. */
-export function createCards(parts: CardsDeps) {
+export function createCards(parts: CardsDeps): Cards {
   const { database, events, posting, keeping, looks, logger } = parts;
   const pauses = { ...usualPauses, ...parts.pauses };
   const shown = createShown(parts);
@@ -287,13 +296,11 @@ export function createCards(parts: CardsDeps) {
     state: lag.state,
     linkOf: places.linkOf,
 
-    /** Show a request as it is now, however its card looks. */
     refresh(requestId: string): void {
       waiting.set(requestId, "force");
       alarm.abort();
     },
 
-    /** See to every card soon, as is done every ten minutes. */
     check(): void {
       times.checked = -Infinity;
       alarm.abort();

@@ -8,7 +8,10 @@ import type { RosterService } from "../../roster/roster.service.ts";
 import type { RegistryService } from "../../servers/servers.service.ts";
 import type { CheckView } from "../requests/workflows.schema.ts";
 
-export type Checks = ReturnType<typeof createChecks>;
+export interface Checks {
+  /** @param reference of the request the checks are for, once it has one */
+  of(db: CheckReader, userId: string, now: Date, reference?: string): Promise<CheckView[]>;
+}
 export type CheckReader = ReadClient | TransactionClient;
 /** What a check comes to, in words that name nobody else. */
 export type Finding = Pick<CheckView, "detail" | "through_accounts"> & { result: Exclude<CheckView["result"], "ended"> };
@@ -58,9 +61,8 @@ const checks: Readonly<Record<string, Check>> = {
 };
 
 /** What is known of the subject of a recruitment. */
-export function createChecks(parts: ChecksDeps) {
+export function createChecks(parts: ChecksDeps): Checks {
   return {
-    /** @param reference of the request the checks are for, once it has one */
     async of(db: CheckReader, userId: string, now: Date, reference?: string): Promise<CheckView[]> {
       const checked = { db, userId, accounts: await parts.reach.linkedAccountsOf(db, userId), now, reference, parts };
       const hasGranted = (await db.authorization.findUnique({ where: { userId }, select: { userId: true } })) !== null;

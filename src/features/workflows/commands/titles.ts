@@ -1,4 +1,4 @@
-import type { KeyAfter, Translate } from "../../../kit/say.ts";
+import { worded, type KeyAfter, type Translate } from "../../../kit/say.ts";
 import { enumLabel, codeText, mentionOf } from "../../../commands/show.ts";
 import { idText } from "../../../commands/records.ts";
 import { escapeText } from "../../../discord/replies.ts";
@@ -65,7 +65,7 @@ export function saidInTitle(view: Titled): ReadonlySet<string> {
 
 /** Whether a client gave it a title. */
 function hasOwnTitle({ type, title, payload }: Titled): boolean {
-  return title.trim() !== "" && title !== kinds[type].title(payload);
+  return title.trim() !== "" && worded(title) !== worded(kinds[type].title(payload));
 }
 
 /** The kind of a request as a word; of a punishment, what it is. */

@@ -26,7 +26,22 @@ import { contextOf, deciderOf, type Ranks } from "../requests/context.ts";
 import { kindOf, kinds } from "../kinds/kinds.ts";
 import { readPermission, statusAt, type Request } from "../requests/workflows.policy.ts";
 
-export type CommentsService = ReturnType<typeof createComments>;
+export interface CommentsService {
+  /**
+   * Write on a request: staff among themselves or to the requester, and they to staff.
+   * @throws ProblemError record_not_found, conflict_of_interest, permission_denied, invalid_transition, validation_failed
+   */
+  add(call: Call, type: string, key: string, given: CommentInput): Promise<CommentView>;
+  /**
+   * Change one's own words within fifteen minutes.
+   * @throws ProblemError record_not_found, permission_denied (another person's), precondition_failed, invalid_transition (later)
+   */
+  edit(call: Call, type: string, key: string, id: string, given: EditCommentInput, ifMatch?: number): Promise<CommentView>;
+  /** What the caller may read of what was said, oldest first. @throws ProblemError record_not_found, invalid_cursor */
+  list(call: Call, type: string, key: string, query: CommentsQuery): Promise<Page<CommentView>>;
+  /** The ids of internal comments on what the caller filed or is partial in: they are not told that there are any. */
+  hiddenIds(call: Call, among?: readonly string[]): Promise<string[]>;
+}
 
 export interface CommentsDeps extends Deps<"database" | "audit" | "events" | "guildState" | "reach" | "cursors" | "clock"> {
   effects: Pick<Effects, "append">;
@@ -47,7 +62,7 @@ const maxComments = 1000;
 const toldSeconds = 8 * day;
 
 /** What is said about requests: among those who decide, and with the requester. */
-export function createComments(parts: CommentsDeps) {
+export function createComments(parts: CommentsDeps): CommentsService {
   const { database, guildState, access, reach, cursors, clock, findVisible } = parts;
   const present = (comment: WorkflowComment): CommentView => presentComment(guildState, comment);
   const record = createRecord(parts);
@@ -71,10 +86,6 @@ export function createComments(parts: CommentsDeps) {
   }
 
   return {
-    /**
-     * Write on a request: staff among themselves or to the requester, and they to staff.
-     * @throws ProblemError record_not_found, conflict_of_interest, permission_denied, invalid_transition, validation_failed
-     */
     async add(call: Call, type: string, key: string, given: CommentInput): Promise<CommentView> {
       const input = CommentInput.parse(given, { reportInput: true });
       return await database.write(call, async (tx) => {
@@ -99,10 +110,6 @@ export function createComments(parts: CommentsDeps) {
       });
     },
 
-    /**
-     * Change one's own words within fifteen minutes.
-     * @throws ProblemError record_not_found, permission_denied (another person's), precondition_failed, invalid_transition (later)
-     */
     async edit(call: Call, type: string, key: string, id: string, given: EditCommentInput, ifMatch?: number): Promise<CommentView> {
       const { body } = EditCommentInput.parse(given, { reportInput: true });
       return await database.write(call, async (tx) => {
@@ -120,7 +127,6 @@ export function createComments(parts: CommentsDeps) {
       });
     },
 
-    /** What the caller may read of what was said, oldest first. @throws ProblemError record_not_found, invalid_cursor */
     async list(call: Call, type: string, key: string, query: CommentsQuery): Promise<Page<CommentView>> {
       const request = await findVisible(call, type, key);
       const { limit, cursor, count } = Query.parse(query);
@@ -135,7 +141,6 @@ export function createComments(parts: CommentsDeps) {
       return withTotal(page, { count }, () => database.read.workflowComment.count({ where: bound }));
     },
 
-    /** The ids of internal comments on what the caller filed or is partial in: they are not told that there are any. */
     async hiddenIds(call: Call, among?: readonly string[]): Promise<string[]> {
       if (call.actor === null) return [];
       const ids = [call.actor.id, ...(await accountsOf(database.read, call))];

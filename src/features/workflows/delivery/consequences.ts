@@ -48,7 +48,7 @@ function voidedBy({ undo }: Pick<WorkflowEffect, "undo">): Prisma.InputJsonValue
  * What follows from how an effect ended in Discord. An act that failed counts nothing in its case, the person is told that it does not hold,
  * and so is whoever asked for it; once it succeeds after all, it counts again.
  */
-export function createConsequences({ actions, effects, notices, guildState }: ConsequenceDeps) {
+export function createConsequences({ actions, effects, notices, guildState }: ConsequenceDeps): Consequences {
   /** The case keeps whether the person was told. What they were told that was refused meanwhile is corrected. */
   async function keepNotice(tx: Tx, request: Request, notice: WorkflowEffect): Promise<Added[]> {
     const { status } = notice;
@@ -165,7 +165,6 @@ export function createConsequences({ actions, effects, notices, guildState }: Co
   }
 
   return {
-    /** @param after the effect as it is now; `request` has it as it was before */
     async follow(tx: Tx, request: Request, after: WorkflowEffect): Promise<void> {
       const added = await addedAfter(tx, request, after);
       if (added.length > 0) await effects.append(tx, request, added);
@@ -173,7 +172,10 @@ export function createConsequences({ actions, effects, notices, guildState }: Co
   };
 }
 
-export type Consequences = ReturnType<typeof createConsequences>;
+export interface Consequences {
+  /** @param after the effect as it is now; `request` has it as it was before */
+  follow(tx: Tx, request: Request, after: WorkflowEffect): Promise<void>;
+}
 
 /** A refused act, and the message that announced it. */
 interface Told {

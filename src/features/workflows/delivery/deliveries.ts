@@ -1,3 +1,5 @@
+import type { DecisionAnswer } from "../requests/workflows.schema.ts";
+import type { EndedByHand } from "../../native-actions/records.ts";
 import type { Deps } from "../../deps.ts";
 import type { Logger } from "pino";
 import type { DiscordActions } from "../../../discord-actions/discord-actions.ts";
@@ -114,13 +116,38 @@ function isFinal(error: unknown): boolean {
 }
 
 function wordsOf(error: unknown): string {
-  if (error instanceof ProblemError) return error.message;
+  if (error instanceof ProblemError) return error.said;
   return error instanceof z.ZodError
     ? say("workflows.what-was-left-to-be-done-no")
     : say("workflows.it-failed-unexpectedly-the-log-of-the");
 }
 
-export type Deliveries = ReturnType<typeof createDeliveries>;
+export interface Deliveries {
+  /** For what lists that something was lifted by hand. */
+  endedByHand(tx: Tx, ended: readonly EndedByHand[]): Promise<void>;
+  /** What is due and not done yet: since when the oldest is, and how much it is, as far as one look reaches. */
+  state(): Promise<TaskState>;
+  /** Do everything that is due now; answers how many effects came to an end. */
+  deliverDue(call: Call): Promise<number>;
+  /** How many effects are due and not done yet. */
+  countDue(): Promise<number>;
+  /** How many have failed and were not tried again since. */
+  countFailed(): Promise<number>;
+  /** What the bot could not do to people since a moment, and nobody has tried again or taken back. */
+  failuresSince(since: Date): Promise<Failures>;
+  /** From now on what is left is done at once, at its date, and at the latest a minute later when another instance left it. */
+  start(): void;
+  /** Begin nothing more, and wait for what is under way. */
+  stop(): Promise<void>;
+  /**
+   * Have an effect that failed tried once more, as often as a new one. The request stays as it is, its revision too.
+   * @param type of the request, in any spelling
+   * @param key its id or reference, in any case
+   * @param place of the effect among those of the request, from 1
+   * @throws ProblemError as {@link requireWrite}, record_not_found, conflict_of_interest, hierarchy_violation, invalid_transition for one that did not fail
+   */
+  retry(call: Call, type: string, key: string, place: number): Promise<DecisionAnswer>;
+}
 
 export interface DeliveryDeps extends EffectRecordDeps, Deps<"database" | "reach" | "clock"> {
   access: EffectRetryDeps["access"];
@@ -131,7 +158,7 @@ export interface DeliveryDeps extends EffectRecordDeps, Deps<"database" | "reach
 }
 
 /** Does what approvals left to be done: in Discord, and at a date. */
-export function createDeliveries(parts: DeliveryDeps) {
+export function createDeliveries(parts: DeliveryDeps): Deliveries {
   const { database, effects, clock, logger, discordActions, causesInForce } = parts;
   const records = createEffectRecords(parts);
   const approved = discordActions.tasksOf(createApprovedActions({ database, records, effects, causesInForce }));
@@ -143,10 +170,8 @@ export function createDeliveries(parts: DeliveryDeps) {
 
   return {
     ...createEffectRetry(parts),
-    /** For what lists that something was lifted by hand. */
     endedByHand: createEndedByHand(records),
 
-    /** What is due and not done yet: since when the oldest is, and how much it is, as far as one look reaches. */
     async state(): Promise<TaskState> {
       const states = await Promise.all(both.map((tasks) => tasks.state()));
       const oldest = states.flatMap((state) => state.oldest ?? []).toSorted((one, other) => one.getTime() - other.getTime());
@@ -157,7 +182,6 @@ export function createDeliveries(parts: DeliveryDeps) {
       };
     },
 
-    /** Do everything that is due now; answers how many effects came to an end. */
     async deliverDue(call: Call): Promise<number> {
       requirePermission(call, "system.act");
       // What comes to its date may leave something for the bot, and the other way round.
@@ -168,14 +192,11 @@ export function createDeliveries(parts: DeliveryDeps) {
       }
     },
 
-    /** How many effects are due and not done yet. */
     countDue: (): Promise<number> =>
       database.read.workflowEffect.count({ where: { status: { in: ["pending", "skipped"] }, dueAt: { lte: clock.now() } } }),
 
-    /** How many have failed and were not tried again since. */
     countFailed: (): Promise<number> => database.read.workflowEffect.count({ where: { status: "failed" } }),
 
-    /** What the bot could not do to people since a moment, and nobody has tried again or taken back. */
     async failuresSince(since: Date): Promise<Failures> {
       const rows = await database.read.workflowEffect.findMany({
         where: { status: "failed", updatedAt: { gte: since }, input: { not: Prisma.DbNull } },
@@ -185,13 +206,11 @@ export function createDeliveries(parts: DeliveryDeps) {
       return joinFailures(failed.map((newest) => ({ count: 1, newest })));
     },
 
-    /** From now on what is left is done at once, at its date, and at the latest a minute later when another instance left it. */
     start(): void {
       effects.onLeft(wake);
       for (const tasks of both) tasks.start();
     },
 
-    /** Begin nothing more, and wait for what is under way. */
     async stop(): Promise<void> {
       await Promise.all(both.map((tasks) => tasks.stop()));
     },

@@ -33,7 +33,7 @@ export async function openEffect(tx: Tx, { requestId, place }: Place): Promise<O
 }
 
 /** Writes how effects stand, and tells of it; the request's own revision stays: nobody decides about a delivery. */
-export function createEffectRecords(parts: EffectRecordDeps) {
+export function createEffectRecords(parts: EffectRecordDeps): EffectRecords {
   const { audit, events, effects } = parts;
   const consequences = createConsequences(parts);
 
@@ -61,7 +61,6 @@ export function createEffectRecords(parts: EffectRecordDeps) {
   return {
     write,
 
-    /** The bot did what had been called off: leave it the opposite. @param delivered what is known of it; what may be done counts as done */
     async takeBack(tx: Tx, opened: Opened, delivered: { until?: string }): Promise<void> {
       const before = { changed: true, ...delivered };
       const { request, row } = opened;
@@ -78,4 +77,14 @@ export function createEffectRecords(parts: EffectRecordDeps) {
   };
 }
 
-export type EffectRecords = ReturnType<typeof createEffectRecords>;
+export interface EffectRecords {
+  write(tx: Tx, given: Opened, changes: EffectChanges, permission?: string): Promise<void>;
+  /** The bot did what had been called off: leave it the opposite. @param delivered what is known of it; what may be done counts as done */
+  takeBack(
+    tx: Tx,
+    opened: Opened,
+    delivered: {
+      until?: string;
+    },
+  ): Promise<void>;
+}

@@ -19,14 +19,23 @@ import { decidePermission, stateOf, viewerOf, getWholeRequest, type Request } fr
 import type { DecisionAnswer } from "../requests/workflows.schema.ts";
 import { visibleDecision } from "../requests/visibility.ts";
 
-export type EffectRetry = ReturnType<typeof createEffectRetry>;
+export interface EffectRetry {
+  /**
+   * Have an effect that failed tried once more, as often as a new one. The request stays as it is, its revision too.
+   * @param type of the request, in any spelling
+   * @param key its id or reference, in any case
+   * @param place of the effect among those of the request, from 1
+   * @throws ProblemError as {@link requireWrite}, record_not_found, conflict_of_interest, hierarchy_violation, invalid_transition for one that did not fail
+   */
+  retry(call: Call, type: string, key: string, place: number): Promise<DecisionAnswer>;
+}
 
 export interface EffectRetryDeps extends EffectRecordDeps, Deps<"database" | "reach"> {
   effects: Pick<Effects, "append" | "takenBack" | "wake">;
   access: Ranks;
 }
 
-export function createEffectRetry(parts: EffectRetryDeps) {
+export function createEffectRetry(parts: EffectRetryDeps): EffectRetry {
   const { database, reach, effects, access } = parts;
   const records = createEffectRecords(parts);
 
@@ -47,13 +56,6 @@ export function createEffectRetry(parts: EffectRetryDeps) {
   }
 
   return {
-    /**
-     * Have an effect that failed tried once more, as often as a new one. The request stays as it is, its revision too.
-     * @param type of the request, in any spelling
-     * @param key its id or reference, in any case
-     * @param place of the effect among those of the request, from 1
-     * @throws ProblemError as {@link requireWrite}, record_not_found, conflict_of_interest, hierarchy_violation, invalid_transition for one that did not fail
-     */
     async retry(call: Call, type: string, key: string, place: number): Promise<DecisionAnswer> {
       const kind = kindOf(type);
       if (kind === undefined) throw recordNotFound();

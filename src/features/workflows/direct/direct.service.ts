@@ -1,3 +1,4 @@
+import type { LookAnswer } from "./looking.schema.ts";
 import { say } from "../../../kit/say.ts";
 import type { Deps } from "../../deps.ts";
 import type { CausesInForce } from "../../../discord-actions/in-force.ts";
@@ -27,6 +28,10 @@ import {
   type UndoAnswer,
   type UndoRefusal,
   type WaitReason,
+  type DirectView,
+  type PutDirectInput,
+  type ReasonsView,
+  type PutReasonsInput,
 } from "./direct.schema.ts";
 import { directPolicy } from "./direct.policy.ts";
 import { memberActionOf, requirePossible } from "./possible.ts";
@@ -85,7 +90,7 @@ const leastReason = 10;
 const maxDeciders = 3;
 
 /** Moderation in one step: one punishment request, filed and, where the server's rules let its requester, decided in one transaction. */
-export function createDirect(parts: DirectDeps) {
+export function createDirect(parts: DirectDeps): DirectService {
   const { database, clock, judge, causes, access, reach, fileInTx, approveInTx, undoInTx } = parts;
   const settings = createDirectSettings(parts);
 
@@ -272,13 +277,6 @@ export function createDirect(parts: DirectDeps) {
     ...settings,
     ...createLooking(parts),
 
-    /**
-     * Warn, note, time out, kick or ban somebody in a server, or take a timeout or a ban back. Done at once where the server's rules let the
-     * caller decide alone; otherwise it is filed, and waits for others as every request. What Discord would refuse is refused before anything
-     * is written.
-     * @throws ZodError, ProblemError acting_user_required, permission_denied, record_not_found, discord_would_refuse, invalid_transition,
-     * duplicate_open, rate_limited
-     */
     async moderate(call: Call, guildId: string, body: ModerateInput): Promise<ModerationAnswer> {
       requireWrite(call, directPolicy.read);
       if (call.actor === null)
@@ -300,13 +298,6 @@ export function createDirect(parts: DirectDeps) {
       });
     },
 
-    /**
-     * Take back a warning, a note or a timeout that the caller decided alone a short while ago. Where it is not theirs to take back,
-     * nothing changes, and the answer says why and who may.
-     * @param key id or reference, in any case
-     * @throws ZodError, ProblemError acting_user_required, permission_denied, record_not_found, conflict_of_interest, hierarchy_violation,
-     * invalid_transition
-     */
     async undo(call: Call, named: string, key: string, body: UndoInput): Promise<UndoAnswer> {
       requireWrite(call, directPolicy.read);
       const { reason = undoReason } = UndoInput.parse(body);
@@ -345,7 +336,42 @@ export function createDirect(parts: DirectDeps) {
   };
 }
 
-export type DirectService = ReturnType<typeof createDirect>;
+export interface DirectService {
+  /**
+   * Warn, note, time out, kick or ban somebody in a server, or take a timeout or a ban back. Done at once where the server's rules let the
+   * caller decide alone; otherwise it is filed, and waits for others as every request. What Discord would refuse is refused before anything
+   * is written.
+   * @throws ZodError, ProblemError acting_user_required, permission_denied, record_not_found, discord_would_refuse, invalid_transition,
+   * duplicate_open, rate_limited
+   */
+  moderate(call: Call, guildId: string, body: ModerateInput): Promise<ModerationAnswer>;
+  /**
+   * Take back a warning, a note or a timeout that the caller decided alone a short while ago. Where it is not theirs to take back,
+   * nothing changes, and the answer says why and who may.
+   * @param key id or reference, in any case
+   * @throws ZodError, ProblemError acting_user_required, permission_denied, record_not_found, conflict_of_interest, hierarchy_violation,
+   * invalid_transition
+   */
+  undo(call: Call, named: string, key: string, body: UndoInput): Promise<UndoAnswer>;
+  /**
+   * Note that somebody else has looked at what one person decided alone. Once more by anybody changes nothing.
+   * @param key id or reference, in any case
+   * @throws ProblemError acting_user_required, permission_denied, record_not_found, conflict_of_interest, invalid_transition
+   */
+  lookedAt(call: Call, type: string, key: string): Promise<LookAnswer>;
+  /** @throws ProblemError record_not_found for a guild that is not served */
+  requireServed(guildId: string): void;
+  /** What somebody may do alone in a server, of what the bot does in Discord. */
+  actionsIn(guildId: string): Promise<("timeout" | "kick" | "ban")[]>;
+  /** What each level does alone in a server. @throws ProblemError record_not_found */
+  getDirect(call: Call, guildId: string): Promise<DirectView>;
+  /** Choose all rules of a server; what is left out is off. @throws ZodError, ProblemError record_not_found, precondition_failed */
+  putDirect(call: Call, guildId: string, input: PutDirectInput, ifMatch?: number): Promise<DirectView>;
+  /** The reason templates of a server. @throws ProblemError record_not_found */
+  getReasons(call: Call, guildId: string): Promise<ReasonsView>;
+  /** Replace all reason templates of a server. @throws ZodError, ProblemError record_not_found, precondition_failed */
+  putReasons(call: Call, guildId: string, input: PutReasonsInput, ifMatch?: number): Promise<ReasonsView>;
+}
 
 const ofPerson: Partial<Readonly<Record<WaitReason, (userId: string) => string>>> = {
   rank: (userId) => say("workflows.is-staff-of-your-own-rank-or", { user: userId }),

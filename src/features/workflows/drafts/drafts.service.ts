@@ -1,4 +1,4 @@
-import { say } from "../../../kit/say.ts";
+import { say, serverId } from "../../../kit/say.ts";
 import type { Deps } from "../../deps.ts";
 import { countOf, selectIds } from "../../../database/where.ts";
 import { requirePermission, requireWrite, type Call } from "../../../kernel/call.ts";
@@ -18,7 +18,29 @@ import { visibleCreation } from "../requests/visibility.ts";
 const listName = "drafts";
 const order = orderOf("createdAt", "desc");
 
-export type DraftsService = ReturnType<typeof createDraftsService>;
+export interface DraftsService {
+  /** The ids of the drafts a caller may not know of. */
+  hiddenIds(call: Call, among?: readonly string[]): Promise<string[]>;
+  /** Suggested requests, newest first. @throws ProblemError permission_denied, invalid_cursor */
+  list(call: Call, query: ListDraftsQuery): Promise<Page<DraftView>>;
+  /** @throws ProblemError permission_denied, record_not_found */
+  get(call: Call, id: string): Promise<DraftView>;
+  /**
+   * File a suggested request as the acting person, in one transaction: every rule of a filing holds.
+   * @param overrides fields of the request that replace or complete the suggested ones
+   * @throws ZodError, ProblemError record_not_found, precondition_failed, invalid_transition, permission_denied for the kind, and as a filing
+   */
+  file(call: Call, id: string, overrides: Readonly<Record<string, unknown>>, ifMatch?: number): Promise<FiledDraftView>;
+  /** Leave a suggested request unfiled. @throws ProblemError record_not_found, precondition_failed, invalid_transition */
+  dismiss(
+    call: Call,
+    id: string,
+    input: {
+      reason?: string | undefined;
+    },
+    ifMatch?: number,
+  ): Promise<DraftView>;
+}
 
 export interface DraftsDeps extends Deps<"database" | "cursors"> {
   workflows: { fileInTx: FileInTx };
@@ -26,11 +48,10 @@ export interface DraftsDeps extends Deps<"database" | "cursors"> {
 }
 
 /** Requests that something suggests: they wait until a person files or dismisses them. */
-export function createDraftsService({ database, records, workflows, cursors }: DraftsDeps) {
+export function createDraftsService({ database, records, workflows, cursors }: DraftsDeps): DraftsService {
   const { knownWhere } = records;
 
   return {
-    /** The ids of the drafts a caller may not know of. */
     async hiddenIds(call: Call, among?: readonly string[]): Promise<string[]> {
       if (among?.length === 0) return [];
       const drafts = among && (await selectIds(database.read, "RequestDraft", { id: { in: among } }));
@@ -39,7 +60,6 @@ export function createDraftsService({ database, records, workflows, cursors }: D
       return selectIds(database.read, "RequestDraft", { AND: [asked, { NOT: await knownWhere(call) }] });
     },
 
-    /** Suggested requests, newest first. @throws ProblemError permission_denied, invalid_cursor */
     async list(call: Call, query: ListDraftsQuery): Promise<Page<DraftView>> {
       requirePermission(call, draftsPolicy.read);
       const { limit, cursor, count, ...filters } = ListDraftsQuery.parse(query);
@@ -57,18 +77,12 @@ export function createDraftsService({ database, records, workflows, cursors }: D
       return withTotal(page, { count }, () => countOf(database.read, "RequestDraft", walked.everything));
     },
 
-    /** @throws ProblemError permission_denied, record_not_found */
     async get(call: Call, id: string): Promise<DraftView> {
       requirePermission(call, draftsPolicy.read);
       const row = await findKnown(database.read, id, await knownWhere(call));
       return visibleDraft(call, presentDraft(row));
     },
 
-    /**
-     * File a suggested request as the acting person, in one transaction: every rule of a filing holds.
-     * @param overrides fields of the request that replace or complete the suggested ones
-     * @throws ZodError, ProblemError record_not_found, precondition_failed, invalid_transition, permission_denied for the kind, and as a filing
-     */
     async file(call: Call, id: string, overrides: Readonly<Record<string, unknown>>, ifMatch?: number): Promise<FiledDraftView> {
       requireWrite(call, draftsPolicy.read);
       const known = await knownWhere(call);
@@ -86,7 +100,6 @@ export function createDraftsService({ database, records, workflows, cursors }: D
       return { draft: visibleDraft(call, filed.draft), request: visibleCreation(call, filed.request) };
     },
 
-    /** Leave a suggested request unfiled. @throws ProblemError record_not_found, precondition_failed, invalid_transition */
     async dismiss(call: Call, id: string, input: { reason?: string | undefined }, ifMatch?: number): Promise<DraftView> {
       requireWrite(call, draftsPolicy.dismiss);
       const { reason } = DismissDraftInput.parse(input, { reportInput: true });
@@ -102,7 +115,12 @@ export function createDraftsService({ database, records, workflows, cursors }: D
 /** What is suggested about somebody is not filed about somebody else. */
 function requireSubject(type: DraftView["type"], intake: Intake, subject: DraftView["subject"]): void {
   const isAbout = kinds[type].subjects(intake.payload).some(({ kind, id }) => kind === subject.kind && id === subject.id);
-  if (!isAbout) throw fieldError("", "other_subject", say(`workflows.suggestion-about-${subject.kind}`, { id: subject.id }));
+  if (!isAbout)
+    throw fieldError(
+      "",
+      "other_subject",
+      say(`workflows.suggestion-about-${subject.kind}`, { id: subject.kind === "server" ? serverId(subject.id) : subject.id }),
+    );
 }
 
 /** What the filters ask of a draft; those whose index finds few come first. */

@@ -39,7 +39,35 @@ import { guildOf } from "../requests/fields.ts";
 import type { Request } from "../requests/workflows.policy.ts";
 import type { effectErrors, EffectView } from "../requests/workflows.schema.ts";
 
-export type Effects = ReturnType<typeof createEffects>;
+export interface Effects {
+  /** How an effect that was left for a date is done; undefined when nothing is known of it any more. */
+  dueOf(given: Pick<Due, "type" | "payload">, name: string): Bound["run"];
+  /** Call `work` after each commit that left something to be done. */
+  onLeft(work: () => void): void;
+  /** Have what is left to be done looked at now. */
+  wake(): void;
+  preview(
+    kind: Kind,
+    payload: Record<string, unknown>,
+  ): {
+    key: keyof EffectInputs;
+    detail: string;
+  }[];
+  /** Everything that keeps an approval from taking effect now. */
+  check(approval: Approval): Promise<Blocker[]>;
+  /** Do everything an approval of this kind does; whatever throws undoes the approval. @throws ProblemError */
+  apply(approval: Approval): Promise<WorkflowEffect[]>;
+  /** Take back what an approval did, the last first. What somebody changed since stays, and its effect says so. */
+  undo(reversal: Reversal): Promise<WorkflowEffect[]>;
+  append(tx: Tx, request: Pick<Request, "id" | "effects">, done: Earlier): Promise<WorkflowEffect[]>;
+  /** What is left to be done for a delivered effect whose ground is gone. */
+  takenBack(row: WorkflowEffect, reversal: Compensating): Promise<Amended | undefined>;
+  /**
+   * Why a role that was decided to be given is not given now; null: nothing is in the way. The rule is asked again of the person who decided
+   * it, or who had it tried again since: they may have lost the right, and the role may have gained permissions.
+   */
+  whyNotGiven(request: Request, row: WorkflowEffect): string | null;
+}
 
 /** An approval with what it approves. */
 export interface Approval extends Approving {
@@ -76,7 +104,7 @@ export function createEffects(
   causes: Causes,
   events: Pick<EventsService, "emit">,
   later: LaterGivingDeps,
-) {
+): Effects {
   const keyOf = (name: string): EffectKey | undefined => {
     const key = sameEffect[name] ?? name;
     return isEffect(table, key) ? key : undefined;
@@ -97,28 +125,23 @@ export function createEffects(
 
   return {
     ...createLaterGiving(later),
-    /** How an effect that was left for a date is done; undefined when nothing is known of it any more. */
     dueOf({ type, payload }: Pick<Due, "type" | "payload">, name: string): Bound["run"] {
       const key = keyOf(name);
       return usesOf(kinds[type], payload).find((use) => use.key === key)?.run;
     },
-    /** Call `work` after each commit that left something to be done. */
     onLeft(work: () => void): void {
       listener = work;
     },
-    /** Have what is left to be done looked at now. */
     wake,
 
     preview: (kind: Kind, payload: Record<string, unknown>) => usesOf(kind, payload).map(({ key, preview }) => ({ key, detail: preview })),
 
-    /** Everything that keeps an approval from taking effect now. */
     async check(approval: Approval): Promise<Blocker[]> {
       const blockers: Blocker[] = [];
       for (const use of wanted(usesOf(kinds[approval.type], approval.payload), approval)) blockers.push(...(await use.check(approval)));
       return blockers;
     },
 
-    /** Do everything an approval of this kind does; whatever throws undoes the approval. @throws ProblemError */
     async apply(approval: Approval): Promise<WorkflowEffect[]> {
       const { request, input } = approval;
       const all = usesOf(kinds[approval.type], approval.payload);
@@ -137,7 +160,6 @@ export function createEffects(
       return await append(approval.tx, request, earlier);
     },
 
-    /** Take back what an approval did, the last first. What somebody changed since stays, and its effect says so. */
     async undo(reversal: Reversal): Promise<WorkflowEffect[]> {
       const { tx, request } = reversal;
       const rows = request.effects.toReversed();
@@ -161,7 +183,6 @@ export function createEffects(
 
     append,
 
-    /** What is left to be done for a delivered effect whose ground is gone. */
     takenBack,
   };
 }

@@ -163,6 +163,6 @@ function refusalOf(rule: () => void): Blocker | null {
     return null;
   } catch (error) {
     if (!(error instanceof ProblemError)) throw error;
-    return { code: error.code, detail: error.message };
+    return { code: error.code, detail: error.said };
   }
 }

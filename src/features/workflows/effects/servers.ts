@@ -1,4 +1,4 @@
-import { say } from "../../../kit/say.ts";
+import { say, serverId } from "../../../kit/say.ts";
 import type { DraftRecords } from "../drafts/records.ts";
 import type { RegistryService } from "../../servers/servers.service.ts";
 import { agreementDraft } from "./drafts.ts";
@@ -85,7 +85,7 @@ async function blockersOf({ db }: Approval["tx"], payload: MergeInput): Promise<
     if (!isConsented)
       blockers.push({
         code: "owner_consent_missing",
-        detail: say("workflows.the-owner-of-server-has-not-consented", { id }),
+        detail: say("workflows.the-owner-of-server-has-not-consented", { id: serverId(id) }),
         isWaivable: true,
       });
   }

@@ -12,7 +12,10 @@ import { hasVotedOn, statusAt, decidePermission, readPermission, type Request } 
 import { userRef } from "../requests/presenter.ts";
 import { createVisibility, noClearance, seesRedactions, type Clearance, type FieldClasses } from "../../../kernel/visibility.ts";
 
-export type HistoryService = ReturnType<typeof createHistory>;
+export interface HistoryService {
+  /** What was done, the oldest first. @throws ProblemError record_not_found, invalid_cursor */
+  list(call: Call, type: string, key: string, query: HistoryQuery): Promise<Page<StepView>>;
+}
 
 export interface HistoryDeps extends Deps<"database" | "guildState" | "reach" | "cursors" | "clock"> {
   /** Read a request the caller may see. @throws ProblemError record_not_found */
@@ -20,7 +23,7 @@ export interface HistoryDeps extends Deps<"database" | "guildState" | "reach" | 
 }
 
 /** What was done to a request, one row for each revision. */
-export function createHistory({ database, guildState, reach, cursors, clock, findVisible }: HistoryDeps) {
+export function createHistory({ database, guildState, reach, cursors, clock, findVisible }: HistoryDeps): HistoryService {
   /** Votes of others stay out of sight of anyone who has still to vote, where the policy says so. */
   async function blindness(call: Call, request: Request): Promise<Prisma.WorkflowStepWhereInput> {
     const { blind_votes: isBlind } = await policyOf(database.read, request.type as WorkflowKind);
@@ -47,7 +50,6 @@ export function createHistory({ database, guildState, reach, cursors, clock, fin
   }
 
   return {
-    /** What was done, the oldest first. @throws ProblemError record_not_found, invalid_cursor */
     async list(call: Call, type: string, key: string, query: HistoryQuery): Promise<Page<StepView>> {
       const request = await findVisible(call, type, key);
       const { limit, cursor, count } = Query.parse(query);

@@ -39,7 +39,38 @@ import { visibleDecision } from "./visibility.ts";
 import { judgeVotes, type VoteJudges } from "./votes.ts";
 import type { ServedServers } from "./where.ts";
 
-export type Acting = ReturnType<typeof createActing>;
+export interface Acting {
+  decide(call: Call, type: WorkflowKind, key: string, input: DecisionInput, options?: ActOptions): Promise<DecisionAnswer>;
+  /**
+   * Approve a request for its requester, in the transaction that files it. The caller has found that a server's policy lets them; the
+   * rules about subjects, linked accounts, ranks and the number of approvals hold as for everybody.
+   * @throws ProblemError as `act`
+   */
+  approveInTx(tx: Tx, type: WorkflowKind, id: string, reason: string): Promise<DecisionAnswer>;
+  /**
+   * Reverse a direct decision for the person who made it. The caller has found that it is theirs to take back alone; the rules about
+   * subjects, linked accounts and ranks hold as for everybody. Once more changes nothing.
+   * @throws ProblemError as `act`
+   */
+  undoInTx(tx: Tx, type: WorkflowKind, id: string, reason: string): Promise<DecisionAnswer>;
+  /**
+   * Do something to a request: every action of the table of moves. The same by the same person again answers as before, with
+   * `replayed`.
+   * @param key id or reference
+   * @throws ZodError, ProblemError acting_user_required, permission_denied, record_not_found, conflict_of_interest,
+   * hierarchy_violation, precondition_failed, already_decided, invalid_transition
+   */
+  act(call: Call, type: WorkflowKind, key: string, body: unknown, options?: ActOptions): Promise<DecisionAnswer>;
+  openRequest(
+    tx: Tx,
+    options: {
+      type: WorkflowKind;
+      key: string;
+      permission: PermissionKey | null;
+      accounts: readonly string[];
+    },
+  ): Promise<Request>;
+}
 
 export interface ActDeps extends SideEffectDeps, Deps<"database">, VoteJudges {
   effects: Effects;
@@ -90,7 +121,7 @@ class DryRunEnd extends Error {
   }
 }
 
-export function createActing(parts: ActDeps) {
+export function createActing(parts: ActDeps): Acting {
   const { database, effects, access, reach, permissions, served } = parts;
   const applySideEffects = createSideEffects(parts);
 
@@ -247,29 +278,12 @@ export function createActing(parts: ActDeps) {
   return {
     decide,
 
-    /**
-     * Approve a request for its requester, in the transaction that files it. The caller has found that a server's policy lets them; the
-     * rules about subjects, linked accounts, ranks and the number of approvals hold as for everybody.
-     * @throws ProblemError as `act`
-     */
     approveInTx: (tx: Tx, type: WorkflowKind, id: string, reason: string): Promise<DecisionAnswer> =>
       move(tx, type, id, understandDecision(kinds[type], { decision: "approve", reason }), { isDirect: true }),
 
-    /**
-     * Reverse a direct decision for the person who made it. The caller has found that it is theirs to take back alone; the rules about
-     * subjects, linked accounts and ranks hold as for everybody. Once more changes nothing.
-     * @throws ProblemError as `act`
-     */
     undoInTx: (tx: Tx, type: WorkflowKind, id: string, reason: string): Promise<DecisionAnswer> =>
       move(tx, type, id, understandDecision(kinds[type], { decision: "reverse", reason }), { isOwnUndo: true }),
 
-    /**
-     * Do something to a request: every action of the table of moves. The same by the same person again answers as before, with
-     * `replayed`.
-     * @param key id or reference
-     * @throws ZodError, ProblemError acting_user_required, permission_denied, record_not_found, conflict_of_interest,
-     * hierarchy_violation, precondition_failed, already_decided, invalid_transition
-     */
     async act(call: Call, type: WorkflowKind, key: string, body: unknown, options?: ActOptions): Promise<DecisionAnswer> {
       requirePerson(call);
       return visibleDecision(call, type, await decide(call, type, key, understandDecision(kinds[type], body), options));
@@ -281,7 +295,7 @@ export function createActing(parts: ActDeps) {
 /** A refusal, as a dry run tells it. */
 function asBlocker(error: unknown): Blocker[] {
   if (!(error instanceof ProblemError)) throw error;
-  return [{ code: error.code, detail: error.message }];
+  return [{ code: error.code, detail: error.said }];
 }
 
 function plannedEffect({ key, detail }: { key: string; detail: string }): EffectView {

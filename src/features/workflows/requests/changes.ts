@@ -1,4 +1,4 @@
-import { say } from "../../../kit/say.ts";
+import { worded, say } from "../../../kit/say.ts";
 import { urgencyFactor, remindAtOf, resumed } from "./timers.ts";
 import type { RequestChanges, Request } from "./workflows.policy.ts";
 import { jsonObject } from "../../../kernel/parsing.ts";
@@ -73,7 +73,7 @@ const writes: Partial<Readonly<Record<Action, (move: Move) => RequestChanges>>> 
   amend: ({ request, policy, amended, redescribed }) => {
     if (amended === undefined) return { ...redescribed?.changes };
     const type = request.type as WorkflowKind;
-    const isOwnTitle = request.title === kinds[type].title(jsonObject(request.payload));
+    const isOwnTitle = worded(request.title) === worded(kinds[type].title(jsonObject(request.payload)));
     return {
       payload: json(amended),
       approvalsRequired: approvalsFor(type, policy, amended),

@@ -1,3 +1,4 @@
+import { titleKeysWith, startOfSaid } from "../../../kit/say.ts";
 import { either, idsOf, type Condition } from "../../../database/walk.ts";
 import type { Where as PlainWhere } from "../../../database/where.ts";
 import { Prisma } from "../../../generated/sqlite/client.ts";
@@ -69,9 +70,17 @@ const filtersByName: { readonly [Name in Exclude<keyof WorkflowFilters, "sort" |
   q(q, { dialect }) {
     // SQLite ignores the case of ASCII letters by itself; PostgreSQL is asked to.
     const like = Prisma.sql`${Prisma.raw(dialect === "postgres" ? "ILIKE" : "LIKE")} ${`%${q}%`}`;
-    return { where: { sql: Prisma.sql`(t.reference ${like} OR t.title ${like} OR t.summary ${like} OR t.external_id ${like})` } };
+    const title = titleLike(q, (pattern) => Prisma.sql`t.title ${Prisma.raw(dialect === "postgres" ? "ILIKE" : "LIKE")} ${pattern}`);
+    return { where: { sql: Prisma.sql`(t.reference ${like} OR ${title} OR t.summary ${like} OR t.external_id ${like})` } };
   },
 };
+
+/** A title is somebody's, or is said by its key: then its words are those of the key, or what is filled in. */
+function titleLike(q: string, like: (pattern: string) => Prisma.Sql): Prisma.Sql {
+  const isSaid = like(`${startOfSaid}%`);
+  const keys = titleKeysWith("workflows.", q).map((key) => like(`${startOfSaid}["${key}"%`));
+  return Prisma.sql`((${like(`%${q}%`)} AND NOT ${isSaid}) OR (${isSaid} AND (${Prisma.join([like(`%":"%${q}%`), ...keys], " OR ")})))`;
+}
 
 /** What the filters of the list ask, as they are looked for; of a caller who sees only their own, that it is theirs. */
 export function conditions(asked: Asked): { conditions: Condition<Where>[]; bounds: Where[] } {

@@ -18,7 +18,16 @@ import type { OverturnNote } from "./overturn.ts";
 import { tellOf } from "./told.ts";
 import { getWholeRequest, type Request } from "./workflows.policy.ts";
 
-export type Lengths = ReturnType<typeof createLengths>;
+export interface Lengths {
+  /**
+   * Have everything that an approval did end at another time. What is over by then ends now.
+   * @param until null: without an end, as far as Discord allows
+   * @returns null, with nothing done, for a request that is not approved, or that did nothing with an end
+   */
+  changeInTx(tx: Tx, id: string, until: Date | null, note: OverturnNote): Promise<LengthChange | null>;
+  /** Put back the ends that `changeInTx` changed, as far as nobody changed them since. @param undo as it answered it */
+  undoChangeInTx(tx: Tx, undo: unknown, note: OverturnNote): Promise<Undone>;
+}
 
 export interface LengthDeps extends Deps<"audit" | "events"> {
   causes: Pick<CausesInForce, "afterTimeoutChange" | "of">;
@@ -65,7 +74,7 @@ const halted: Partial<Readonly<Record<string, "suspended" | "probation">>> = {
 };
 
 /** Changes when what an approval did ends, in Discord, on the roster and in the permissions, inside another decision's transaction. */
-export function createLengths({ audit, events, causes, roster, staff, effects }: LengthDeps) {
+export function createLengths({ audit, events, causes, roster, staff, effects }: LengthDeps): Lengths {
   async function write(tx: Tx, { requestId, place }: Pick<WorkflowEffect, "requestId" | "place">, data: EffectChanges): Promise<void> {
     await tx.db.workflowEffect.updateMany({ where: { requestId, place }, data: { ...data, updatedAt: tx.now } });
   }
@@ -232,11 +241,6 @@ export function createLengths({ audit, events, causes, roster, staff, effects }:
   }
 
   return {
-    /**
-     * Have everything that an approval did end at another time. What is over by then ends now.
-     * @param until null: without an end, as far as Discord allows
-     * @returns null, with nothing done, for a request that is not approved, or that did nothing with an end
-     */
     async changeInTx(tx: Tx, id: string, until: Date | null, note: OverturnNote): Promise<LengthChange | null> {
       const request = await openRequest(tx, id);
       if (request === null) return null;
@@ -250,7 +254,6 @@ export function createLengths({ audit, events, causes, roster, staff, effects }:
       return { undo: { request_id: id, changes }, userId: userOf(request), request, ...(await holds(tx, request, until)) };
     },
 
-    /** Put back the ends that `changeInTx` changed, as far as nobody changed them since. @param undo as it answered it */
     async undoChangeInTx(tx: Tx, undo: unknown, note: OverturnNote): Promise<Undone> {
       const { request_id: id, changes } = Changes.parse(undo);
       const request = await openRequest(tx, id);

@@ -15,7 +15,21 @@ import { canSee, readPermission, viewerOf, readRequests, type ReadRequest, type 
 import { presentRequest } from "./presenter.ts";
 import { ListWorkflowsQuery, type WorkflowView } from "./workflows.schema.ts";
 
-export type Reading = ReturnType<typeof createReading>;
+export interface Reading {
+  /** A request the caller may see. @throws ProblemError record_not_found */
+  findVisible(call: Call, type: string, key: string): Promise<Request>;
+  /** @param key id or reference, in any case @throws ProblemError record_not_found, also for what the caller may not know of */
+  get(
+    call: Call,
+    type: string,
+    key: string,
+    options?: {
+      isWhyNotAsked?: boolean;
+    },
+  ): Promise<WorkflowView>;
+  /** Requests the caller may see, newest first by default. @throws ZodError, ProblemError invalid_cursor */
+  list(call: Call, query: ListWorkflowsQuery): Promise<Page<WorkflowView>>;
+}
 
 export interface ReadDeps extends Deps<"database" | "guildState" | "reach" | "cursors" | "clock"> {
   access: Ranks;
@@ -24,7 +38,7 @@ export interface ReadDeps extends Deps<"database" | "guildState" | "reach" | "cu
 const list = "requests";
 
 /** How requests are read: one by one, or in lists. */
-export function createReading({ database, guildState, access, reach, cursors, clock }: ReadDeps) {
+export function createReading({ database, guildState, access, reach, cursors, clock }: ReadDeps): Reading {
   const source = { db: database.read, dialect: database.dialect };
 
   /** Requests as their reader sees them; what that takes besides the rows is read once for all of them. */
@@ -58,10 +72,8 @@ export function createReading({ database, guildState, access, reach, cursors, cl
   }
 
   return {
-    /** A request the caller may see. @throws ProblemError record_not_found */
     findVisible: async (call: Call, type: string, key: string): Promise<Request> => (await findWithViewer(call, type, key)).request,
 
-    /** @param key id or reference, in any case @throws ProblemError record_not_found, also for what the caller may not know of */
     async get(call: Call, type: string, key: string, options: { isWhyNotAsked?: boolean } = {}): Promise<WorkflowView> {
       const { request, viewer } = await findWithViewer(call, type, key);
       const [view] = await presentAll(viewer, [request], options.isWhyNotAsked);
@@ -69,7 +81,6 @@ export function createReading({ database, guildState, access, reach, cursors, cl
       return view;
     },
 
-    /** Requests the caller may see, newest first by default. @throws ZodError, ProblemError invalid_cursor */
     async list(call: Call, query: ListWorkflowsQuery): Promise<Page<WorkflowView>> {
       requireReader(call);
       const { limit, cursor, count, ...given } = ListWorkflowsQuery.parse(query);

@@ -4,10 +4,13 @@ import { pause } from "../../../kernel/pause.ts";
 /** For how long a reply to a command is edited into what came of it, in seconds. Discord takes edits for 15 minutes. */
 export const repliedSeconds = 14 * 60;
 
-export type RequestWatch = ReturnType<typeof createRequestWatch>;
+export interface RequestWatch {
+  /** Resolves when something about a request was committed, or after `ms`. Ask for it before you read the request. */
+  changed(id: string, ms: number): Promise<void>;
+}
 
 /** Tells whoever waits for the outcome of a request when something about it was written. */
-export function createRequestWatch(events: Pick<EventsService, "onEmit" | "onOthers">) {
+export function createRequestWatch(events: Pick<EventsService, "onEmit" | "onOthers">): RequestWatch {
   const waiting = new Map<string, Set<() => void>>();
   const tell = (id: string): void => {
     for (const resolve of waiting.get(id) ?? []) resolve();
@@ -21,7 +24,6 @@ export function createRequestWatch(events: Pick<EventsService, "onEmit" | "onOth
   });
 
   return {
-    /** Resolves when something about a request was committed, or after `ms`. Ask for it before you read the request. */
     async changed(id: string, ms: number): Promise<void> {
       const alarm = new AbortController();
       const resolve = (): void => alarm.abort();

@@ -1,4 +1,4 @@
-import { say } from "../../../kit/say.ts";
+import { say, serverId } from "../../../kit/say.ts";
 import type { Tx } from "../../../database/database.ts";
 import type { GuildState } from "../../../discord/guild-state.ts";
 import type { Call } from "../../../kernel/call.ts";
@@ -79,7 +79,7 @@ function ownServer({ via, guildId }: Call, ours: readonly ServedServer[]): strin
 }
 
 function unknownServer(pointer: string, id: string): FieldError {
-  return { pointer, in: "body", code: "unknown_server", detail: say("workflows.the-bot-does-not-serve-the-server", { id }) };
+  return { pointer, in: "body", code: "unknown_server", detail: say("workflows.the-bot-does-not-serve-the-server", { id: serverId(id) }) };
 }
 
 /** Which servers there are is said beside what is wrong, so that the next try can name them. */

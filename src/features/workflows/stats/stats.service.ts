@@ -26,19 +26,24 @@ interface CountedRow {
   isBreakGlass: boolean;
 }
 
-type Tally = ReturnType<typeof createTally>;
+interface Tally {
+  /** Count a request that is open now, whenever it was filed. */
+  addOpen(row: CountedRow): void;
+  /** Count a request that was filed in the period. */
+  addFiled(row: CountedRow): void;
+  numbers(): NumbersView;
+}
 
 type Outcome = Exclude<Status, (typeof openStatuses)[number]>;
 
 /** Adds requests up, one after the other; keeps a number of a few bytes per request. */
-function createTally(now: Date) {
+function createTally(now: Date): Tally {
   const open: Record<(typeof openStatuses)[number], number> = { pending: 0, in_review: 0, needs_info: 0, escalated: 0 };
   const outcomes: Record<Outcome, number> = { approved: 0, denied: 0, withdrawn: 0, expired: 0, void: 0, reversed: 0 };
   const [ages, firstTouches, decisions] = [createSpans(), createSpans(), createSpans()];
   const counts = { filed: 0, overdue: 0, timed: 0, breached: 0, breakGlass: 0 };
 
   return {
-    /** Count a request that is open now, whenever it was filed. */
     addOpen(row: CountedRow): void {
       const status = statusAt(row, now);
       if (!isOpenStatus(status)) return;
@@ -47,7 +52,6 @@ function createTally(now: Date) {
       if (row.pausedAt === null && row.dueDecisionAt !== null && row.dueDecisionAt < now) counts.overdue += 1;
     },
 
-    /** Count a request that was filed in the period. */
     addFiled(row: CountedRow): void {
       const status = statusAt(row, now);
       counts.filed += 1;
