@@ -1,5 +1,5 @@
 import type { FormInteraction, ReplyFile } from "./command.ts";
-import type { Translate } from "../kit/say.ts";
+import { withoutMarks, type Translate } from "../kit/say.ts";
 import { escapeText } from "./replies.ts";
 
 /** What was filled into a form, by the names of its fields. */
@@ -27,7 +27,7 @@ export function typedOffer({ values, files }: Typed, t: Translate): { files: Rep
   const content = filled.length === 1 ? (filled[0]?.[1] ?? "") : filled.map(([name, text]) => `${name}:\n${text}\n`).join("\n");
   const fileName = t("door typed-file");
   return {
-    files: filled.length === 0 ? [] : [{ name: fileName, content }],
+    files: filled.length === 0 ? [] : [{ name: fileName, content: withoutMarks(content) }],
     notes: [
       ...(filled.length === 0 ? [] : [`-# ${t("door typed", { file: fileName })}`]),
       ...(files.length === 0 ? [] : [t("door attach-again", { files: files.map(escapeText).join(", ") })]),

@@ -43,10 +43,17 @@ export interface ForeignFault {
   detail: string;
 }
 
-/** A foreign value as its schema takes it, or what is wrong with it. Nothing is thrown. */
-export function readForeign<T extends z.ZodType>(schema: T, value: unknown): { data: z.output<T> } | { faults: readonly ForeignFault[] } {
+/**
+ * A foreign value as its schema takes it, or what is wrong with it. Nothing is thrown.
+ * @param isPart whether what is within it is read by itself, and not judged here
+ */
+export function readForeign<T extends z.ZodType>(
+  schema: T,
+  value: unknown,
+  { isPart = false } = {},
+): { data: z.output<T> } | { faults: readonly ForeignFault[] } {
   const parsed = schema.safeParse(value, { reportInput: true });
-  const errors = parsed.success ? unstorableFields(parsed.data, "body") : fieldErrors(parsed.error.issues, "body");
+  const errors = parsed.success ? (isPart ? [] : unstorableFields(parsed.data, "body")) : fieldErrors(parsed.error.issues, "body");
   if (parsed.success && errors.length === 0) return { data: parsed.data };
   return { faults: errors.map(({ pointer, code, detail }) => ({ pointer, code, detail })) };
 }

@@ -77,6 +77,8 @@ export type Said = string & { readonly [said]: true };
 /** Stand around what is said. Unicode keeps them for use within a program, so that nobody writes them. */
 const [opening, closing] = ["\ufdd0", "\ufdd1"];
 const marks = new RegExp(`[${opening}${closing}]`, "g");
+/** A text of somebody else that is handed back, without the marks. */
+export const withoutMarks = (text: string): string => text.replaceAll(marks, "\ufffd");
 const carried = (...parts: readonly unknown[]): Said => `${opening}${JSON.stringify(parts)}${closing}` as Said;
 
 /** Says something by its key. */
@@ -156,7 +158,7 @@ function readPart(part: string): [key: string, first: unknown, second: unknown] 
 
 function partWorded(part: string, wording: Wording): string {
   const read = readPart(part);
-  if (read === undefined) return wording.text(part.replaceAll(marks, "\ufffd"));
+  if (read === undefined) return wording.text(withoutMarks(part));
   const [key, first, second] = read;
   if (key === ":term") return wording.term(String(first));
   if (key === ":server") return wording.server(String(first));

@@ -50,9 +50,7 @@ export function createSuggestions(drafts: Pick<DraftRecords, "suggestInTx" | "di
     async suggest(tx: Tx, row: WholeCase, kinds: readonly SuggestedKind[]): Promise<void> {
       const reference = caseReference(row.number);
       const outcome = term(row.outcome ?? "");
-      const cause = row.isConfidential
-        ? say("cases.a-case-closed-as", { outcome: term(outcome) })
-        : say("cases.case-closed-as", { reference, outcome: term(outcome) });
+      const cause = row.isConfidential ? say("cases.a-case-closed-as", { outcome }) : say("cases.case-closed-as", { reference, outcome });
       const quoted = row.isConfidential || (row.outcomeReason ?? "").length < shortestReason ? null : row.outcomeReason;
       for (const [index, kind] of kinds.entries()) {
         const { about, prefill, namesCase = false } = suggestedRequests[kind];

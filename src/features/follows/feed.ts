@@ -81,7 +81,7 @@ export interface FeedPage {
  * @throws ReadingFailed where it is no page, or the order of an entry cannot be read
  */
 export function readPage(value: unknown): FeedPage {
-  const page = readForeign(Page, value);
+  const page = readForeign(Page, value, { isPart: true });
   if ("faults" in page) throw new ReadingFailed(say("follows.the-answer-is-not-the-feed-of"));
   return { ...page.data, data: page.data.data.map(readEntry) };
 }

@@ -19,7 +19,7 @@ export const TimelineQuery = z
       )
       .optional()
       .meta({
-        description: `Only entries of these kinds, separated by commas: ${inRow(timelineKinds.map(term))}`,
+        description: `Only entries of these kinds, separated by commas: ${timelineKinds.join(", ")}`,
         example: "match,blacklist",
       }),
     include_alts: z

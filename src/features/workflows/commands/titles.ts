@@ -65,7 +65,9 @@ export function saidInTitle(view: Titled): ReadonlySet<string> {
 
 /** Whether a client gave it a title. */
 function hasOwnTitle({ type, title, payload }: Titled): boolean {
-  return title.trim() !== "" && worded(title) !== worded(kinds[type].title(payload));
+  // A payload of an earlier version may have no title any more.
+  const own = kinds[type].title(payload) as string | undefined;
+  return title.trim() !== "" && (own === undefined || worded(title) !== worded(own));
 }
 
 /** The kind of a request as a word; of a punishment, what it is. */
