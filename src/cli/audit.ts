@@ -1,3 +1,4 @@
+import { inJson } from "../kit/say.ts";
 import { Command, InvalidArgumentError } from "commander";
 import { print, printError } from "./output.ts";
 import { withServices } from "./services.ts";
@@ -44,7 +45,7 @@ function auditVerifyCommand(setExitCode: (code: number) => void): Command {
       const place = options.file === undefined && options.database === undefined ? loadConfigOrExit() : configurationIfAny();
       try {
         const answer = await verify(options, place);
-        print(options.json === true ? JSON.stringify(answer) : inWords(answer));
+        print(options.json === true ? inJson(answer) : inWords(answer));
         if (options.json !== true)
           for (const line of warnings(answer, options.from === undefined && options.to === undefined)) printError(line);
         setExitCode(answer.ok ? 0 : 1);
@@ -144,7 +145,7 @@ function checkpointCommand(): Command {
     .option("--yes", "accept the loss; without this it is only shown")
     .action(async ({ afterRestore, reason, yes }: CheckpointOptions) => {
       if (afterRestore !== true) {
-        print(JSON.stringify(await withServices((services, call) => services.audit.signHead(call))));
+        print(inJson(await withServices((services, call) => services.audit.signHead(call))));
         return;
       }
       if (reason === undefined) throw new Error("A reason is needed: add `--reason <text>`.");
@@ -153,7 +154,7 @@ function checkpointCommand(): Command {
         printError(`Signed positions the chain does not have: ${count.toString()}, from ${since} on.`);
         printError(`The chain goes on after entry ${to.seq.toString()}; entry ${from.toString()} was signed before.`);
         if (yes !== true) throw new Error("Nothing was accepted. It cannot be undone: add `--yes` if you put a backup back.");
-        print(JSON.stringify(await audit.acceptRestore(call, { reason })));
+        print(inJson(await audit.acceptRestore(call, { reason })));
       });
     });
 }

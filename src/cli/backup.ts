@@ -1,3 +1,4 @@
+import { inJson } from "../kit/say.ts";
 import { Command } from "commander";
 import type { MadeBackup } from "../backup/make.ts";
 import { earlierLosses } from "../backup/check-database.ts";
@@ -42,7 +43,7 @@ export function backupCommand(setExitCode: SetExitCode): Command {
         ...(verify === true && { verifyWith: [installationSigner(secrets.secretKey)] }),
         onProgress: printError,
       });
-      print(json === true ? JSON.stringify(madeAsJson(made)) : madeInWords(made));
+      print(json === true ? inJson(madeAsJson(made)) : madeInWords(made));
       const wrong = [...made.problems, ...earlierLosses(made.manifest)];
       for (const line of wrong) printError(line);
       if (wrong.length > 0) setExitCode(1);
@@ -73,7 +74,7 @@ function verifyCommand(setExitCode: SetExitCode): Command {
         onProgress: printError,
       });
       const all = [...problems, ...earlierLosses(manifest)];
-      if (json === true) print(JSON.stringify({ ok: all.length === 0, problems: all, ...summaryOf(manifest) }));
+      if (json === true) print(inJson({ ok: all.length === 0, problems: all, ...summaryOf(manifest) }));
       else if (problems.length === 0) print(`${path} is whole: ${inWords(manifest)}.`);
       if (json !== true) for (const line of all) printError(line);
       if (all.length > 0) setExitCode(1);
@@ -112,7 +113,7 @@ export function restoreCommand(): Command {
           }
         },
       });
-      if (json === true) print(JSON.stringify({ deletions_applied: restored.deletions, ...summaryOf(restored.manifest) }));
+      if (json === true) print(inJson({ deletions_applied: restored.deletions, ...summaryOf(restored.manifest) }));
       else for (const line of restoredInWords(restored)) print(line);
       for (const path of restored.cutJournals) printError(cutText(path));
       for (const line of restored.losses) printError(line);

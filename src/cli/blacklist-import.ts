@@ -1,3 +1,4 @@
+import { inJson } from "../kit/say.ts";
 import { extname } from "node:path";
 import { Command, Option } from "commander";
 import type { ImportedLine } from "../features/blacklist/import/import.schema.ts";
@@ -217,7 +218,7 @@ export async function openReport(path: string | undefined, source: string) {
   return {
     async write(results: readonly object[]): Promise<void> {
       try {
-        await handle?.appendFile(results.map((result) => `${JSON.stringify(result)}\n`).join(""));
+        await handle?.appendFile(results.map((result) => `${inJson(result)}\n`).join(""));
       } catch (error) {
         throw unreadable(path ?? "", error);
       }

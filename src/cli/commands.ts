@@ -1,3 +1,4 @@
+import { inJson } from "../kit/say.ts";
 import { createInterface } from "node:readline/promises";
 import { Command, Option } from "commander";
 import type { RESTPostAPIApplicationCommandsJSONBody } from "discord.js";
@@ -249,7 +250,7 @@ export function changesAsJson({ changes, unchanged }: Difference, guildId: strin
     name: change.name,
     ...(change.kind === "changed" && { details: change.details }),
   }));
-  return JSON.stringify({ guild_id: guildId ?? null, equal: changes.length === 0, unchanged, commands }, null, 2);
+  return inJson({ guild_id: guildId ?? null, equal: changes.length === 0, unchanged, commands }, 2);
 }
 
 function detailInWords({ path, field, before, after }: Detail): string {

@@ -1,3 +1,4 @@
+import { inJson } from "../kit/say.ts";
 import { print, table } from "./output.ts";
 
 /** What a check has found: `skip` where it could not be made. */
@@ -24,7 +25,7 @@ export function printFindings(
   { json, ...more }: { json: true | undefined; [field: string]: unknown },
 ): boolean {
   const isWell = findings.every(({ status }) => status !== "fail");
-  if (json === true) print(JSON.stringify({ ok: isWell, ...more, checks: findings }));
+  if (json === true) print(inJson({ ok: isWell, ...more, checks: findings }));
   else for (const line of linesOf(findings)) print(line);
   return isWell;
 }

@@ -1,3 +1,4 @@
+import { inJson } from "../kit/say.ts";
 import { Command, Option, InvalidArgumentError } from "commander";
 import type { KeyView, CreateKeyInput } from "../features/keys/keys.schema.ts";
 import { requireDone } from "../kernel/held.ts";
@@ -41,7 +42,7 @@ function listCommand(): Command {
     .action(async ({ json }: { json?: true }) => {
       const rows = await withServices(listKeys);
       const header = ["KEY ID", "NAME", "SCOPES", "DELEGATION", "EXPIRES", "LAST USED", "STATE"];
-      if (json === true) print(JSON.stringify(rows, null, 2));
+      if (json === true) print(inJson(rows, 2));
       else for (const line of table(header, rows.map(cells))) print(line);
     });
 }
@@ -53,7 +54,7 @@ function showCommand(): Command {
     .option("--json", "print it as JSON")
     .action(async (given: string, { json }: { json?: true }) => {
       const key = await withServices((services, call) => findKey(services, call, given));
-      if (json === true) print(JSON.stringify(key, null, 2));
+      if (json === true) print(inJson(key, 2));
       else for (const line of table(["FIELD", "VALUE"], Object.entries(key).map(field))) print(line);
     });
 }

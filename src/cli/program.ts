@@ -22,7 +22,7 @@ import { acquireDataLock } from "../database/data-lock.ts";
 import { DatabaseError } from "../database/errors.ts";
 import { acquireServerLock } from "../database/server-lock.ts";
 import { withServices } from "./services.ts";
-import { inWords } from "../kit/say.ts";
+import { inJson } from "../kit/say.ts";
 import { writeFile, chmod, readFile } from "node:fs/promises";
 import type { PrivacyService } from "../features/privacy/privacy.service.ts";
 import type { Call } from "../kernel/call.ts";
@@ -119,7 +119,7 @@ function exportCommand(): Command {
     .option("--out <file>", "write it to this file instead, readable by you alone; it must not exist yet")
     .action(async (id: string, { out }: { out?: string }) => {
       const data = await withPrivacy((privacy, call) => privacy.export(call, id));
-      const text = JSON.stringify(inWords(data), null, 2);
+      const text = inJson(data, 2);
       if (out === undefined) {
         print(text);
         return;
@@ -263,7 +263,7 @@ function configCommand(): Command {
     .description("Check the environment and print the settings without secrets; exits with 78 and one line per wrong variable")
     .action(() => {
       const { config, unknown } = loadConfigOrExit();
-      print(JSON.stringify(config, null, 2));
+      print(inJson(config, 2));
       for (const text of [...unknown, ...configWarnings(config)]) printError(text);
       printError("The configuration is valid.");
     });
@@ -274,7 +274,7 @@ function configCommand(): Command {
 function openapiCommand(): Command {
   return new Command("openapi").description("Print the OpenAPI document").action(async () => {
     const { openApiDocument } = await import("../app/document.ts");
-    print(JSON.stringify(openApiDocument(), null, 2));
+    print(inJson(openApiDocument(), 2));
   });
 }
 
