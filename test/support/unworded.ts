@@ -40,7 +40,9 @@ function judgeAnswer(response: ServerResponse & { _header?: string | null }, chu
   const isSuspect = bytes.includes(beginning) || bytes.includes("\\ufdd");
   const headers = response._header?.toLowerCase() ?? "";
   // The local Discord, and other servers of the tests, answer without the number of the request.
-  if (!isSuspect || !headers.includes("x-request-id") || headers.includes("content-encoding")) return;
+  // Bytes of evidence may hold what they like.
+  const isText = /content-type: (?:text\/|application\/(?:[\w.+-]*json|x-ndjson))/.test(headers);
+  if (!isSuspect || !isText || !headers.includes("x-request-id") || headers.includes("content-encoding")) return;
   judgeWords(`the answer to ${response.req.method ?? ""} ${response.req.url ?? ""}`, bytes.toString());
 }
 
