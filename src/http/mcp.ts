@@ -1,4 +1,4 @@
-import { say } from "../kit/say.ts";
+import { say, worded } from "../kit/say.ts";
 import type { Handler } from "hono";
 import { z } from "zod";
 import type { Call } from "../kernel/call.ts";
@@ -78,7 +78,8 @@ export function handleMcp({ answer, publicUrl }: McpOptions, { gate }: HttpDeps)
       const request = new Request(`${publicUrl()}${mcpSpec.path}`, { method: "POST", headers: c.req.raw.headers });
       const answered = await answer({ request, message, call, info });
       const type = answered.headers.get("content-type") ?? "application/json";
-      const text = await answered.text();
+      // The library tells of wrong fields itself, in JSON within its message.
+      const text = worded(await answered.text());
       return respond(c, { status: answered.status, type, body: text === "" ? null : text, headers: { "cache-control": "no-store" } });
     } catch (error) {
       throw asError(error);

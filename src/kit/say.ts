@@ -156,9 +156,22 @@ function readPart(part: string): [key: string, first: unknown, second: unknown] 
   }
 }
 
+/** What somebody has put into JSON since, such as a library in its message; undefined where nobody has. */
+function outOfJson(part: string): string | undefined {
+  if (!part.includes("\\")) return undefined;
+  try {
+    return JSON.parse(`"${part}"`) as string;
+  } catch {
+    return undefined;
+  }
+}
+
 function partWorded(part: string, wording: Wording): string {
   const read = readPart(part);
-  if (read === undefined) return wording.text(withoutMarks(part));
+  if (read === undefined) {
+    const inner = outOfJson(part);
+    return inner === undefined ? wording.text(withoutMarks(part)) : JSON.stringify(partWorded(inner, wording)).slice(1, -1);
+  }
   const [key, first, second] = read;
   if (key === ":term") return wording.term(String(first));
   if (key === ":server") return wording.server(String(first));

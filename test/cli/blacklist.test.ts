@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { openDatabase, type Database } from "../../src/database/database.ts";
 import { systemCall } from "../../src/kernel/call.ts";
+import { isSaid } from "../../src/kit/say.ts";
 import { validEnvironment } from "../config/environment.ts";
 import { createEmptyCopy } from "../support/database.ts";
 import { installation } from "./installation.ts";
@@ -144,7 +145,9 @@ test(
     expect(maxWait).toBeLessThan(isLong ? 5000 : 20_000);
 
     const report = (await readFile(work.path("report.ndjson"), "utf8")).trimEnd().split("\n");
-    const results = report.map((one) => JSON.parse(one) as { line: number; outcome: string; errors?: { pointer: string }[] });
+    const results = report.map(
+      (one) => JSON.parse(one) as { line: number; outcome: string; errors?: { pointer: string; detail: string }[] },
+    );
     expect(results.map((one) => one.line)).toEqual(numbers.map((n) => n + 1));
     const refused = results.filter(({ outcome }) => outcome !== "created");
     expect(refused.map((one) => [one.line, one.outcome, one.errors?.[0]?.pointer])).toEqual(
@@ -153,6 +156,14 @@ test(
     const named = bad.slice(0, 20).map((n) => `line ${(n + 1).toString()}:`);
     expect([...first.stderr.matchAll(/^line \d+:/gm)].map(([text]) => text)).toEqual(named);
     expect(first.stderr.includes("in the report alone")).toBe(bad.length >= 20);
+    // Both tell in words what is wrong.
+    const told = refused
+      .slice(0, 20)
+      .map(({ line: at, errors: [error] = [] }) =>
+        [`line ${at}`, error?.pointer.slice(1), error?.detail].filter((part) => part !== "").join(": "),
+      );
+    expect(first.stderr.split("\n").filter((text) => /^line \d+:/.test(text))).toEqual(told);
+    expect(report.filter((text) => isSaid(text))).toEqual([]);
 
     const state = await stateOf(work.database);
     expect(state.counts.slice(0, 3)).toEqual([good, good, good]);

@@ -7,6 +7,7 @@ import { commandTable, routeTable } from "../../src/features.ts";
 import { annotated } from "../../src/operations/route.ts";
 import { ProblemError } from "../../src/kernel/errors.ts";
 import { isHeld } from "../../src/kernel/held.ts";
+import { inJson, inWords } from "../../src/kit/say.ts";
 import type { User } from "../../sandbox/index.ts";
 import { tier } from "../support/size.ts";
 import { createWorld, type World } from "../support/world.ts";
@@ -203,11 +204,11 @@ async function overDiscord(scene: Scene, entry: string, way: Way, actor: User): 
 }
 
 function viewOf(operation: string, answer: unknown, file: string | undefined): unknown {
-  if (isHeld(answer)) return answer.confirmation_required;
+  if (isHeld(answer)) return inWords(answer.confirmation_required);
   const { view } = annotated(answer);
   if (specs.get(operation)?.success.shape === "raw" && file !== undefined) return withoutOrigin(file);
   const data = (view as { data?: unknown }).data;
-  return JSON.parse(JSON.stringify(data ?? view));
+  return JSON.parse(inJson(data ?? view));
 }
 
 const refusal = (code: string, errors: readonly { pointer: string }[] = []): Outcome => ({

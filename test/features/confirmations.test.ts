@@ -428,7 +428,12 @@ describe("a change that is refused once it is confirmed", () => {
     const held = await hold(shared.world, admin, { dangerous, input: { name } }, { via: "slash" });
     shared.world.guild.setRoles(admin, [shared.world.roles.viewer]);
     await shared.world.sandbox.waitFor(() => shared.world.app.access.of(admin.id).rank === 10);
-    expect((await confirm(held.id, second)).body).toMatchObject({ status: 403, code: "permission_denied", required: permission });
+    expect((await confirm(held.id, second)).body).toMatchObject({
+      status: 403,
+      code: "permission_denied",
+      required: permission,
+      detail: `It was confirmed but not carried out: The person who asked lacks ${permission}.`,
+    });
     expect(await done(name)).toBe(0);
     expect(await read(held.id, second)).toMatchObject({ status: "failed", failure: "permission_denied" });
   });

@@ -14,6 +14,7 @@ import { addSeconds } from "../../src/kernel/clock.ts";
 import type { DiscordAction, Performed } from "../../src/kernel/discord-port.ts";
 import { ProblemError } from "../../src/kernel/errors.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
+import { worded } from "../../src/kit/say.ts";
 import { createGround, freshId, ownGuilds, type Ground } from "./workflows-ground.ts";
 import { sizeOf } from "../support/size.ts";
 import { getWholeRequest } from "../../src/features/workflows/requests/workflows.policy.ts";
@@ -90,7 +91,11 @@ const told = (name: string): Done & { key: string } => ({
   ...discordEffect({ kind: "message_channel", channelId: "80351110224678912", content: name, reason: "x" }, { id: name, detail: "Told." }),
 });
 const rowsOf = async (ground: Ground, requestId: string) =>
-  await ground.database.read.workflowEffect.findMany({ where: { requestId }, orderBy: { place: "asc" } });
+  (await ground.database.read.workflowEffect.findMany({ where: { requestId }, orderBy: { place: "asc" } })).map((row) => ({
+    ...row,
+    detail: row.detail === null ? null : worded(row.detail),
+    lastError: row.lastError === null ? null : worded(row.lastError),
+  }));
 const count = async ({ database: { read } }: Ground) => [await read.auditEntry.count(), await read.outboxEvent.count()];
 
 /** Leaves a trace that can be counted. */

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { User } from "../../sandbox/index.ts";
 import { systemCall } from "../../src/kernel/call.ts";
 import { uuid7 } from "../../src/kernel/ids.ts";
+import { inWords } from "../../src/kit/say.ts";
 import { createWorld } from "../support/world.ts";
 import { within } from "./stances-community.ts";
 
@@ -169,7 +170,7 @@ describe("A8: what was decided earlier gives no role that the person who approve
     await world.sandbox.waitFor(() =>
       world.sandbox.directMessages(requester).some(({ content }) => content.includes(reference) && content.includes(detail)),
     );
-    const failed = (await events("discord_action.failed")).map(({ data }) => data as Record<string, unknown>);
+    const failed = (await events("discord_action.failed")).map(({ data }) => inWords(data) as Record<string, unknown>);
     expect(failed.filter(({ action }) => action === "role_add")).toMatchObject([{ reference, error: detail, guild_id: world.guild.id }]);
 
     await post(`/workflows/recruitment/${reference}/effects/${role.place.toString()}/retry`, {}, owner);

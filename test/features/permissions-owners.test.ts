@@ -207,7 +207,7 @@ test("owners named by the configuration are not the command line's to remove", a
   expect(owners.list(cli())).toEqual([{ user_id: configured, sources: ["configuration"] }]);
   await expect(owners.remove(cli(), configured)).rejects.toMatchObject({
     code: "invalid_transition",
-    detail: expect.stringContaining("OWNER_IDS"),
+    message: expect.stringContaining("OWNER_IDS"),
   });
   const owner = await world.staff("owner");
   world.guild.kick(owner);

@@ -51,7 +51,7 @@ async function withTenthKind(): Promise<World> {
   await symlink(generated, join(folder, "src/generated"));
   await cp(join(root, "test/support"), join(folder, "test/support"), { recursive: true });
   await cp(join(root, "package.json"), join(folder, "package.json"));
-  await cp(join(root, "prisma"), join(folder, "prisma"), { recursive: true });
+  for (const name of ["prisma", "locales", "sandbox"]) await cp(join(root, name), join(folder, name), { recursive: true });
   const edit = async (path: string, ...changes: readonly (readonly [from: string, to: string])[]) => {
     let text = await readFile(join(folder, path), "utf8");
     for (const [from, to] of changes) {
@@ -64,7 +64,7 @@ async function withTenthKind(): Promise<World> {
   await edit("src/kernel/vocabulary.ts", ['  "appeal",\n] as const;', '  "appeal",\n  "warning",\n] as const;']);
   await edit(
     "src/features/workflows/kinds/kinds.ts",
-    ["import { serverMerge }", 'import { warning } from "./warning.ts";\nimport { serverMerge }'],
+    ["import { punishment }", 'import { warning } from "./warning.ts";\nimport { punishment }'],
     ["  appeal,\n};", "  appeal,\n  warning,\n};"],
   );
   const made = (await import(/* @vite-ignore */ join(folder, "test/support/world.ts"))) as { createWorld: typeof createWorld };

@@ -23,8 +23,16 @@ test("what is said stands within other texts and within itself, and is worded wh
   expect(plainSentence(outer, translator("de"))).toBe(`Die Person ist auf ${plainSentence(inner, translator("de"))} nicht gebannt.`);
 });
 
+test("what a library has put into JSON since is worded there, and stays JSON", () => {
+  const said = say("discord-actions.they-are-not-banned-in", { name: 'the "Inn"' });
+  const once = JSON.stringify({ message: say("kernel.number-most", { count: 7 }), said });
+  const words = { message: "Use a number of at most 7.", said: 'They are not banned in the "Inn".' };
+  expect(JSON.parse(worded(once))).toEqual(words);
+  expect(JSON.parse(JSON.parse(worded(JSON.stringify(`${once} at last`))).replace(" at last", ""))).toEqual(words);
+});
+
 test("marks that somebody else wrote are shown as a character that is none, and fail nothing", () => {
-  const marked = fc.string({ unit: fc.constantFrom("\ufdd0", "\ufdd1", "[", "]", '"', "a", "5", "null", " ") });
+  const marked = fc.string({ unit: fc.constantFrom("\ufdd0", "\ufdd1", "[", "]", '"', "\\", "a", "5", "null", " ") });
   fc.assert(
     fc.property(marked, (text) => {
       for (const way of ways) expect(() => way(text)).not.toThrow();

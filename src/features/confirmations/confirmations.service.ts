@@ -16,7 +16,7 @@ import { createConfirmationRecords, type ConfirmationRecords } from "./records.t
 import { canSee, concerns, isForTwo, requireOther, requireOwnWord, requireSecondPerson } from "./rights.ts";
 import { keyOf, withoutInput, answersOf, needsOf, statusAt, type ConfirmationRow } from "./rows.ts";
 import { type ConfirmationView, type ListConfirmationsQuery, DeclineConfirmationInput, type Need } from "./confirmations.schema.ts";
-import { say } from "../../kit/say.ts";
+import { say, worded } from "../../kit/say.ts";
 import { ZodError } from "zod";
 import { isHeld, type Held } from "../../kernel/held.ts";
 import { isRevision, requireRevision } from "../../kernel/revision.ts";
@@ -252,7 +252,7 @@ function refusalOf(error: unknown): RefusedChangeError | undefined {
   if (!(problem instanceof ProblemError) || "retryable" in problems[problem.code]) return undefined;
   const { code, extra } = problem;
   // The acting user of the change is somebody else than the person who reads this.
-  const why = (problem.detail ?? `${problems[code].title}.`).replace("The acting user", "The person who asked");
+  const why = worded(problem.detail ?? `${problems[code].title}.`).replace("The acting user", "The person who asked");
   const detail = say("confirmations.it-was-confirmed-but-not-carried-out", { detail: why });
   return new RefusedChangeError(new ProblemError(code, { detail, cause: problem, ...(extra !== undefined && { extra }) }));
 }
