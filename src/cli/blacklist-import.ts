@@ -6,6 +6,7 @@ import { ProblemError } from "../kernel/errors.ts";
 import { encodingOf } from "../kernel/parsing.ts";
 import { TextDecoder } from "node:util";
 import { fileError } from "../kernel/operator-errors.ts";
+import { inJson, worded } from "../kit/say.ts";
 import { print, printError } from "./output.ts";
 import { withServices } from "./services.ts";
 import { open, stat, type FileHandle } from "node:fs/promises";
@@ -58,7 +59,7 @@ export function createProgress(stream: NodeJS.WriteStream, share: () => number |
     bad += 1;
     if (bad > namedLines) return;
     for (const { pointer, detail } of errors)
-      t(`line ${line.toString()}: ${pointer === "" ? "" : `${pointer.slice(1)}: `}${detail}`.replaceAll(/\p{C}/gu, "?"));
+      t(`line ${line.toString()}: ${pointer === "" ? "" : `${pointer.slice(1)}: `}${worded(detail)}`.replaceAll(/\p{C}/gu, "?"));
     if (bad === namedLines) t("Further wrong lines are in the report alone (--report <file>).");
   }
 
@@ -217,7 +218,7 @@ export async function openReport(path: string | undefined, source: string) {
   return {
     async write(results: readonly object[]): Promise<void> {
       try {
-        await handle?.appendFile(results.map((result) => `${JSON.stringify(result)}\n`).join(""));
+        await handle?.appendFile(results.map((result) => `${inJson(result)}\n`).join(""));
       } catch (error) {
         throw unreadable(path ?? "", error);
       }
