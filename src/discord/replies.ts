@@ -68,5 +68,5 @@ function wholeOf({ content, embeds = [] }: Reply): string {
     ...fields.map(({ name, value }) => `${name}: ${value}`),
     footer?.text,
   ]);
-  return [content, ...texts].filter((text) => !isBlank(text)).join("\n\n");
+  return [content, ...texts].flatMap((text) => (text === undefined || isBlank(text) ? [] : [worded(text)])).join("\n\n");
 }

@@ -11,6 +11,7 @@ import type { CommandsMeans } from "../../src/cli/commands.ts";
 import { runCli } from "../../src/cli/program.ts";
 import { commandPayloads } from "../../src/commands/payloads.ts";
 import { tokenInstruction } from "../../src/discord/gateway/close-codes.ts";
+import { worded } from "../../src/kit/say.ts";
 import { createSandbox, type Sandbox } from "../../sandbox/index.ts";
 import { secretTexts, validEnvironment } from "../config/environment.ts";
 import { createWorkplace, dotEnv, type Outcome } from "./run.ts";
@@ -173,7 +174,7 @@ test.each(["diff", "deploy", "clear --yes"])(
   async (verb) => {
     const { run, sandbox } = await createOperator();
     const refused = sandbox.faults.rest({ route: "*", status: 401, times: 99 });
-    expect(await run(verb)).toEqual({ code: 1, stdout: "", stderr: `${tokenInstruction}\n` });
+    expect(await run(verb)).toEqual({ code: 1, stdout: "", stderr: `${worded(tokenInstruction)}\n` });
     refused.clear();
     const forbidden = sandbox.faults.rest({ route: "*", status: 403, times: 99 });
     expect(await run(verb)).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("have to be of the same application") });

@@ -4,12 +4,23 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { vi } from "vitest";
 import { runCli } from "../../src/cli/program.ts";
+import { judgeWords } from "../support/unworded.ts";
 import { installation, openProgram } from "./installation.ts";
 
 export interface Outcome {
   code: number;
   stdout: string;
   stderr: string;
+}
+
+/** A table has no control characters, and shows what is not worded as `?["key"]?`. */
+const unworded = /\?\["[a-z-]+[. ][^"]*"/g;
+
+/** What an operator reads is worded. */
+function judged(outcome: Outcome): Outcome {
+  const text = `${outcome.stdout}${outcome.stderr}`;
+  judgeWords("the command line", text.replaceAll(unworded, "\ufdd0$&"));
+  return outcome;
 }
 
 type Variables = Record<string, string>;
@@ -37,7 +48,7 @@ export async function createWorkplace(dotEnv?: string) {
       const options = { cwd: directory, env: operatorEnv(env), timeout: 120_000, maxBuffer: 1 << 26, ...account };
       return await new Promise((resolve) => {
         execFile(process.execPath, [script, ...argv], options, (error, stdout, stderr) => {
-          resolve({ code: error === null ? 0 : typeof error.code === "number" ? error.code : -1, stdout, stderr });
+          resolve(judged({ code: error === null ? 0 : typeof error.code === "number" ? error.code : -1, stdout, stderr }));
         });
       });
     },
@@ -81,7 +92,7 @@ export async function runHere(argv: readonly string[]): Promise<Outcome> {
   ];
   try {
     const code = await runCli(argv);
-    return { code: exitCode ?? code, ...written };
+    return judged({ code: exitCode ?? code, ...written });
   } finally {
     for (const spy of spies) spy.mockRestore();
   }

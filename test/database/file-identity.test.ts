@@ -12,9 +12,9 @@ import { addOwner, ownerIds, sampleCall } from "./samples.ts";
 import { createSqliteDatabase } from "./sqlite-file.ts";
 import { copyElsewhere } from "../support/elsewhere.ts";
 
-const refusal = { code: "storage_readonly", detail: expect.stringContaining("removed or replaced") };
+const refusal = { code: "storage_readonly", message: expect.stringContaining("removed or replaced") };
 
-const logRefusal = { code: "storage_readonly", detail: expect.stringContaining("write-ahead log") };
+const logRefusal = { code: "storage_readonly", message: expect.stringContaining("write-ahead log") };
 
 /** Two databases, the first of which has been used. */
 async function createTwo() {

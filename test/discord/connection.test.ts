@@ -3,6 +3,7 @@
 import { SimpleIdentifyThrottler } from "discord.js";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { createIdentifyBudget } from "../../src/discord/gateway/identify-budget.ts";
+import { inWords } from "../../src/kit/say.ts";
 import { createStand, goLive, isLive, linkTo, openTestDatabase, startSandbox, tracking, until, type StandOptions } from "./support.ts";
 
 /** A live link with one stored holder of a tracked role. */
@@ -111,7 +112,7 @@ test("a refused token is fatal with an instruction and is not tried again", asyn
   const stand = await createStand({ discord: { token: "sandbox.wrong" } });
   stand.discord.start();
   await until(() => stand.discord.status().state === "fatal");
-  expect(stand.discord.status().reason).toMatch(/DISCORD_TOKEN/);
+  expect(inWords(stand.discord.status()).reason).toMatch(/DISCORD_TOKEN/);
   const calls = stand.sandbox.exchanges.length;
   await stand.discord.stop();
   expect(stand.sandbox.exchanges).toHaveLength(calls);
@@ -123,7 +124,7 @@ test("a missing members intent is fatal and names the switch", async () => {
   stand.sandbox.setPrivilegedIntents(0);
   stand.discord.start();
   await until(() => stand.discord.status().state === "fatal");
-  expect(stand.discord.status().reason).toMatch(/Server Members Intent/);
+  expect(inWords(stand.discord.status()).reason).toMatch(/Server Members Intent/);
   expect(identifies(stand)).toBe(1);
 });
 
@@ -134,7 +135,7 @@ test.each([
   const { sandbox, state, discord, ann } = await createHarbour();
   sandbox.faults.close(code);
   await until(() => discord.status().state === "fatal");
-  expect(discord.status().reason).toMatch(reason);
+  expect(inWords(discord.status()).reason).toMatch(reason);
   expect(state.freshness().stale).toBe(true);
   expect(state.members(ann.id)).toHaveLength(1);
   expect(sandbox.connectionCount()).toBe(0);
@@ -149,7 +150,7 @@ test("starting while Discord is down returns at once and connects when it is bac
   link.discord.start();
   expect(link.discord.status().state).toBe("connecting");
   await until(() => link.discord.status().state === "down");
-  expect(link.discord.status().reason).toBe("Discord cannot be reached.");
+  expect(inWords(link.discord.status()).reason).toBe("Discord cannot be reached.");
   await back;
   await until(() => isLive(link), 60_000);
   expect(link.discord.status().state).toBe("ready");
@@ -204,7 +205,7 @@ test("a refusal of the token in a call is reported while the gateway goes on", a
   sandbox.faults.rest({ route: "GET /guilds/:id/members/:id", status: 401, times: 1 });
   expect(await state.lookUp("100000000000000001")).toEqual({ members: [], isComplete: false });
   expect(discord.status()).toMatchObject({ state: "down" });
-  expect(discord.status().reason).toMatch(/DISCORD_TOKEN/);
+  expect(inWords(discord.status()).reason).toMatch(/DISCORD_TOKEN/);
   const calls = sandbox.exchanges.length;
   expect(await state.lookUp("100000000000000002")).toEqual({ members: [], isComplete: false });
   expect(sandbox.exchanges).toHaveLength(calls);

@@ -6,6 +6,7 @@ import { expect, onTestFinished, test } from "vitest";
 import type { Database } from "../../src/database/database.ts";
 import { createGatewayPace, maxAwayMs, maxBrokenMs, pauseAfterFailures } from "../../src/discord/gateway/identify-budget.ts";
 import { ProblemError } from "../../src/kernel/errors.ts";
+import { inWords } from "../../src/kit/say.ts";
 import { createStand, goLive, isLive, linkTo, openTestDatabase, startSandbox, tracking, until, type StandOptions } from "./support.ts";
 
 /** A real database whose next writes can be made to fail. */
@@ -81,7 +82,7 @@ test("a bot that has nearly used up its session starts does not start another", 
   });
   discord.start();
   await until(() => discord.status().state === "down");
-  expect(discord.status().reason).toMatch(/session starts/);
+  expect(inWords(discord.status()).reason).toMatch(/session starts/);
   expect(sandbox.gatewayLog.filter((entry) => entry.op === 2)).toEqual([]);
   fault.clear();
   await until(() => isLive(stand), 60_000);

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Entry, OptionSpec } from "../../src/commands/entry.ts";
 import { commandPayloads, optionTypes } from "../../src/commands/payloads.ts";
 import type { Verbs } from "../../src/commands/verbs.ts";
+import { showText } from "../../src/kernel/storable.ts";
 import type { RouteSpec } from "../../src/operations/route.ts";
 import { resolve } from "../../sandbox/command-options.ts";
 import { walkComponents, type Component } from "../../sandbox/components.ts";
@@ -37,15 +38,23 @@ function aroundVerbs(verbs: Verbs): Verbs {
 }
 
 function worst({ operationId, success }: RouteSpec, isLast: boolean): unknown {
-  if (success.shape === "raw") return { body: hostileTexts.join("\n"), headers: { "Content-Disposition": 'attachment; filename="x.csv"' } };
-  const known = views.get(operationId) ?? [1, 2, 3, 4].map((seed) => hostileValue(success.schema, seed * 3));
+  if (success.shape === "raw") return { body: taken(hostileTexts.join("\n")), headers: { "Content-Disposition": 'attachment; filename="x.csv"' } };
+  const known = views.get(operationId) ?? [1, 2, 3, 4].map((seed) => taken(hostileValue(success.schema, seed * 3)));
   views.set(operationId, known);
   if (success.shape !== "list") return pick(known, (held.seed += 1));
-  const notes = success.notes === undefined ? {} : { notes: hostileValue(success.notes, 1) };
+  const notes = success.notes === undefined ? {} : { notes: taken(hostileValue(success.notes, 1)) };
   return { data: Array.from({ length: 12 }, (_, index) => pick(known, index)), next_cursor: isLast ? null : "more", ...notes };
 }
 
 const views = new Map<string, unknown[]>();
+
+/** As the service takes what others wrote: without the marks that stand around what it says itself. */
+function taken(view: unknown): unknown {
+  if (typeof view === "string") return showText(view);
+  if (Array.isArray(view)) return view.map(taken);
+  if (typeof view !== "object" || view === null) return view;
+  return Object.fromEntries(Object.entries(view).map(([name, value]) => [showText(name), taken(value)]));
+}
 
 const pick = <T>(list: readonly T[], index: number): T => list[index % list.length] as T;
 

@@ -52,6 +52,7 @@ const closed = new Set([
   "number",
   "case_number",
   "supersedes",
+  "team",
   "type",
   "kind",
 ]);

@@ -6,7 +6,7 @@ import { sentenceText } from "../../../discord/sentence.ts";
 import { repairCodes, type RepairRecordView, type RepairView } from "./repair.schema.ts";
 import { textIn } from "../../../commands/input.ts";
 import { pressButton } from "../../../commands/press.ts";
-import { cut, momentOf, valueOf } from "../../../commands/show.ts";
+import { cut, enumLabel, momentOf, valueOf } from "../../../commands/show.ts";
 
 const command = "callsign";
 const shownSteps = 15;
@@ -43,7 +43,7 @@ function showRepair(view: RepairView, { t, given }: Wording): Reply {
 }
 
 function headOf(view: RepairView, t: Wording["t"]): string {
-  const counted = Object.entries(view.summary).map(([code, count]) => `${t(`= ${code}`)}: ${count.toString()}`);
+  const counted = Object.entries(view.summary).map(([code, count]) => `${enumLabel(code, t)}: ${count.toString()}`);
   if (!view.dry_run) return t("callsign repair applied", { applied: view.applied, steps: view.plan.length });
   if (view.findings.length === 0) return t("callsign repair sound");
   return t("callsign repair found", { found: view.findings.length + view.left_off.findings, counted: counted.join(", ") });
