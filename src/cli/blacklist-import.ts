@@ -1,4 +1,4 @@
-import { inJson } from "../kit/say.ts";
+import { inJson, worded } from "../kit/say.ts";
 import { extname } from "node:path";
 import { Command, Option } from "commander";
 import type { ImportedLine } from "../features/blacklist/import/import.schema.ts";
@@ -7,7 +7,6 @@ import { ProblemError } from "../kernel/errors.ts";
 import { encodingOf } from "../kernel/parsing.ts";
 import { TextDecoder } from "node:util";
 import { fileError } from "../kernel/operator-errors.ts";
-import { inJson, worded } from "../kit/say.ts";
 import { print, printError } from "./output.ts";
 import { withServices } from "./services.ts";
 import { open, stat, type FileHandle } from "node:fs/promises";
