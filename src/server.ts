@@ -8,6 +8,7 @@ import { operatorText } from "./kernel/operator-errors.ts";
 import { createLogger, openLog } from "./logger.ts";
 import { acceptKeyFlag } from "./secret-key.ts";
 import { onStop } from "./signals.ts";
+import { worded } from "./kit/say.ts";
 
 const replaceRetryMs = 1000;
 /** How long the end may take: containers are killed after ten seconds. What is not done by then is done after the next start. */
@@ -26,7 +27,7 @@ export async function serve(argv: readonly string[]): Promise<void> {
 
   /** Leave after the log's last lines are written; a process in an unknown state must not go on. */
   const leave = (code: number, reason?: string): void => {
-    if (reason !== undefined) process.stderr.write(`${reason}\n`);
+    if (reason !== undefined) process.stderr.write(`${worded(reason)}\n`);
     try {
       logTo.flushSync();
     } finally {
