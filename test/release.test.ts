@@ -65,7 +65,8 @@ test("its source maps say nothing of the folder that it was made in", async () =
   for (const file of files) {
     const { sources } = JSON.parse(await readFile(join(tree, "dist", file), "utf8")) as { sources: string[] };
     const up = file.includes("/") ? "../../" : "../";
-    for (const source of sources) expect(source, file).toMatch(new RegExp(`^(${up.replaceAll(".", "\\.")}(src|client|locales|sandbox|node_modules)/|[a-z-]+:)`));
+    for (const source of sources)
+      expect(source, file).toMatch(new RegExp(`^(${up.replaceAll(".", "\\.")}(src|client|locales|sandbox|node_modules)/|[a-z-]+:)`));
   }
 });
 

@@ -38,7 +38,8 @@ function aroundVerbs(verbs: Verbs): Verbs {
 }
 
 function worst({ operationId, success }: RouteSpec, isLast: boolean): unknown {
-  if (success.shape === "raw") return { body: taken(hostileTexts.join("\n")), headers: { "Content-Disposition": 'attachment; filename="x.csv"' } };
+  if (success.shape === "raw")
+    return { body: taken(hostileTexts.join("\n")), headers: { "Content-Disposition": 'attachment; filename="x.csv"' } };
   const known = views.get(operationId) ?? [1, 2, 3, 4].map((seed) => taken(hostileValue(success.schema, seed * 3)));
   views.set(operationId, known);
   if (success.shape !== "list") return pick(known, (held.seed += 1));
