@@ -20,7 +20,7 @@ const typeTexts: Readonly<Record<string, string>> = {
 
 export const datetimeText = say("kernel.write-a-time-such-as-2026-11");
 /** Between what several forms need, where something is in none of them. */
-export const otherForm = " Or: ";
+export const otherForm = say("joint other-form");
 const shownId = say("kernel.write-the-id-as-it-was-shown");
 const formatTexts: Readonly<Record<string, string>> = {
   datetime: datetimeText,
