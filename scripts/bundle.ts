@@ -36,7 +36,7 @@ export async function bundle(folder: string, sources: readonly string[]): Promis
     platform: "node",
     target: "node20.19",
     external,
-    plugins: [compilersAsFiles(folder)],
+    plugins: [compilersAsFiles(folder), textsAsJson],
     // discord.js finds the limits of its caches by the names of its classes.
     keepNames: true,
     minifySyntax: true,
@@ -86,6 +86,17 @@ function compilersAsFiles(folder: string): Plugin {
     },
   };
 }
+
+/** Texts are thousands of fields: V8 reads them as JSON in a part of the time that it takes for an object in the code. */
+const textsAsJson: Plugin = {
+  name: "texts-as-json",
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]locales[\\/]\w+\.json$/ }, ({ path }) => {
+      const texts = JSON.stringify(JSON.parse(readFileSync(path, "utf8")));
+      return { contents: `export default JSON.parse(${JSON.stringify(texts)});` };
+    });
+  },
+};
 
 /** Every package of which something is in the files, with its licence: who passes the files on has to pass that on, too. */
 export function licencesOf({ inputs }: Metafile): string {

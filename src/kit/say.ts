@@ -32,13 +32,14 @@ export type ValuesFor<Key, V> = TextKey extends Key
 export type Translate = <Key extends TextKey>(key: Key, ...values: ValuesFor<Key, string | number>) => string;
 
 type Filled = Readonly<Record<string, unknown>>;
-const formats = new Map<string, IntlMessageFormat>();
+const formats = new Map<string, Map<string, IntlMessageFormat>>();
 
 /** A message of a language, parsed once. Texts hold Discord's formatting, so nothing in them is a tag. */
 function formatOf(language: string, message: string): IntlMessageFormat {
-  const id = `${language} ${message}`;
-  let format = formats.get(id);
-  if (format === undefined) formats.set(id, (format = new IntlMessageFormat(message, language, undefined, { ignoreTag: true })));
+  let ofLanguage = formats.get(language);
+  if (ofLanguage === undefined) formats.set(language, (ofLanguage = new Map<string, IntlMessageFormat>()));
+  let format = ofLanguage.get(message);
+  if (format === undefined) ofLanguage.set(message, (format = new IntlMessageFormat(message, language, undefined, { ignoreTag: true })));
   return format;
 }
 
