@@ -60,7 +60,7 @@ export function createKeyGrants(permissions: GrantingPermissions, access: Pick<A
       const wider = scopes.filter((scope) => !knownPermissions.has(scope) && call.client?.allows(scope) === false);
       if (wider.length === 0) return;
       throw new ProblemError("cannot_grant_unheld", {
-        detail: say("keys.the-api-key-does-not-hold", { keys: wider.slice(0, 10).join(", ") }),
+        detail: say("permissions.key-does-not-hold", { keys: wider.slice(0, 10).join(", ") }),
         extra: { unheld: wider.slice(0, 100), missing_in: "key" },
       });
     },

@@ -63,7 +63,7 @@ export function createEndedByHand(records: Pick<EffectRecords, "write">) {
       const opened = await openEffect(tx, place);
       if (opened === undefined || (opened.row.status !== "done" && !(opened.row.status === "pending" && mayBeDone(opened.row)))) continue;
       const { detail } = opened.row;
-      const said = `${detail} ${by.actorId === null ? say("workflows.ended-by-hand") : say("workflows.ended-by-hand-by", { user: by.actorId })}`;
+      const said = `${detail} ${by.actorId === null ? say("lists.it-was-ended-by-hand-in-discord") : say("workflows.ended-by-hand-by", { user: by.actorId })}`;
       await records.write(tx, opened, { status: "ended", detail: said, dueAt: null });
     }
   };
